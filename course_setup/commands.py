@@ -32,7 +32,7 @@ def perform(root: str, arguments: argparse.Namespace) -> int:
         folder = Path(arguments.folder or checkout / wheelhouse.FOLDER).absolute()
         wheelhouse.make(checkout, folder, targets(arguments.platform, arguments.python_version))
         return 0
-    named = Path(arguments.wheelhouse).absolute() if arguments.wheelhouse else None
+    named = None if arguments.wheelhouse is None else wheelhouse.named(arguments.wheelhouse)
     say(f"The environment is ready: {ensure(checkout, named)}")
     return 0
 

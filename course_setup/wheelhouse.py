@@ -76,6 +76,34 @@ def make(root: Path, folder: Path, targets: Sequence[Target]) -> None:
     )
 
 
+def named(folder: str) -> Path:
+    """Return the folder that the learner has named, also where nothing is left to be installed.
+
+    Parameters
+    ----------
+    folder : str
+        What stands after `--wheelhouse`.
+
+    Returns
+    -------
+    Path
+        The folder, from the root.
+
+    Raises
+    ------
+    SetupError
+        If it is no wheelhouse.
+    """
+    path = Path(folder).absolute()
+    if folder and (path / MADE_FOR).is_file():
+        return path
+    why = f"which has no {MADE_FOR}" if path.is_dir() else "which is no folder"
+    raise SetupError(
+        f"--wheelhouse must be a folder that `python course.py wheelhouse` has filled, got "
+        f"{folder!r}" + (f", {why}." if folder else ".")
+    )
+
+
 def offered(root: Path, named: Path | None, target: Target) -> Path | None:
     """Return the wheelhouse to install from, all of whose files are whole; None if there is none.
 

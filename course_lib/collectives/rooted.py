@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import numpy as np
-
 from course_lib.comm.messages import Array, check_carried
+from course_lib.words.whole import as_int
 
 __all__ = ["check_given", "check_root"]
 
@@ -26,7 +25,7 @@ def check_root(root: Any, size: int) -> None:
     ValueError
         If there is no such rank.
     """
-    if isinstance(root, bool | np.bool_) or not hasattr(root, "__index__"):
+    if as_int(root) is None:
         raise TypeError(
             f"root must be a rank, an int from 0 to {size - 1}, "
             f"got {root!r} of type {type(root).__name__}"

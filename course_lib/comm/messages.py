@@ -3,7 +3,6 @@
 Every world uses these functions, so that a wrong dtype or shape gives the same sentence everywhere.
 """
 
-import operator
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from course_lib.comm.errors import MessageMismatchError
 from course_lib.comm.tensors import is_tensor, seen_by_numpy
 from course_lib.words.plain import check_plain
+from course_lib.words.whole import as_int
 
 __all__ = [
     "ALLOWED_KINDS",
@@ -84,22 +84,22 @@ def check_peer(argument: str, peer: Any, rank: int, size: int) -> int:
     """Return ``peer`` as an int, or say why it is not another rank of this run."""
     if type(peer) is int and 0 <= peer < size and peer != rank:
         return peer
-    if isinstance(peer, bool | np.bool_) or not hasattr(peer, "__index__"):
+    number = as_int(peer)
+    if number is None:
         raise TypeError(
             f"{argument} must be a rank, an int from 0 to {size - 1}, "
             f"got {peer!r} of type {type(peer).__name__} (on rank {rank})"
         )
-    peer = operator.index(peer)
-    if not 0 <= peer < size:
+    if not 0 <= number < size:
         raise ValueError(
-            f"{argument} must be a rank from 0 to {size - 1}, got {peer} (on rank {rank})"
+            f"{argument} must be a rank from 0 to {size - 1}, got {number} (on rank {rank})"
         )
-    if peer == rank:
+    if number == rank:
         raise ValueError(
-            f"{argument} must be another rank, got {peer}, which is this rank itself: "
+            f"{argument} must be another rank, got {number}, which is this rank itself: "
             "a rank keeps its own data in a variable instead of sending it to itself"
         )
-    return int(peer)
+    return number
 
 
 def check_tag(tag: Any) -> Tag:
@@ -109,10 +109,12 @@ def check_tag(tag: Any) -> Tag:
     if isinstance(tag, str):
         tag = str(tag)
         n_bytes = len(tag) if len(tag) < MOST_TAG_BYTES // 4 else len(_encoded(tag))
-    elif isinstance(tag, bool) or not hasattr(tag, "__index__"):
-        raise TypeError(f"tag must be None, an int or a str, got {tag!r} ({type(tag).__name__})")
     else:
-        tag = int(operator.index(tag))
+        given, tag = tag, as_int(tag)
+        if tag is None:
+            raise TypeError(
+                f"tag must be None, an int or a str, got {given!r} ({type(given).__name__})"
+            )
         n_bytes = tag.bit_length() // 8 + 1
     if n_bytes > MOST_TAG_BYTES:
         raise ValueError(

@@ -5,7 +5,9 @@ which names it, its SHA-256 and the options it was made with. Both are written b
 and then put there at once; the JSON comes last. So at any moment it names arrays that are whole.
 The arrays of the checkpoint before stay until the next one: who has just read a name finds the
 file. A name holds the first digits of the content's hash, so that two contents have two names.
-No other file is removed than arrays that a valid index has named, and halves of our own files.
+Arrays that no index names, as a program leaves that is killed before it writes the index, go with
+the next checkpoint, if the folder is claimed, and if they are what their name says. No other file
+is removed than these, arrays that a valid index has named, and halves of our own files.
 
 A checkpoint may come from anybody. What is not as ``save`` writes it is a ``CheckpointError`` that
 names the file; and arrays that are larger than the model and the ranks can need are not read: at
@@ -20,6 +22,7 @@ import math
 import os
 import re
 import shutil
+import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -49,6 +52,7 @@ __all__ = [
 
 _HALVES = re.compile(rf"({re.escape(INDEX)}|{HASHED.pattern})\.[0-9a-f]{{8}}{re.escape(NEW)}")
 """What ``put`` leaves of these two where its program is killed; others' halves are others'."""
+_DIGITS = 12  # of the hash, in a name
 _ROOM_OF_RANK = 2**16
 
 
@@ -88,7 +92,8 @@ def save(folder: Path, checkpoint: Checkpoint, token: str = "") -> None:
     checkpoint : Checkpoint
         What to write.
     token : str, default: ""
-        That of the ``Claim`` to the folder; empty if nobody else can be writing there.
+        That of the ``Claim`` to the folder; empty if nobody else can be writing there. With one,
+        arrays that no index names are removed.
 
     Raises
     ------
@@ -100,12 +105,14 @@ def save(folder: Path, checkpoint: Checkpoint, token: str = "") -> None:
     rows = np.array(checkpoint.rows, dtype=np.float64)  # None becomes NaN
     arrays = pack_states(checkpoint.states, w=checkpoint.w, rows=rows)
     sha256 = hashlib.sha256(arrays).hexdigest()
-    file = folder / f"epoch_{epoch}-{sha256[:12]}.npz"
+    file = folder / f"epoch_{epoch}-{sha256[:_DIGITS]}.npz"
     _check_readable(checkpoint, epoch, len(arrays))
     stay, go = _before(folder, file.name)
     index = pack_index(epoch, file.name, sha256, checkpoint.made_with, stay + go)
     is_new = not file.exists()
     check_claim(folder, token)
+    # Looked for before anything is written: what somebody writes who takes the folder is not there.
+    lost = _lost(folder, {file.name, *stay, *go}) if token else []
     try:
         put(file, arrays)
         check_claim(folder, token)
@@ -116,7 +123,7 @@ def save(folder: Path, checkpoint: Checkpoint, token: str = "") -> None:
         raise CheckpointError(_not_written(file, epoch, len(arrays), error)) from error
     check_claim(folder, token)
     halves = [entry.name for entry in folder.iterdir() if _HALVES.fullmatch(entry.name)]
-    for old in (*go, *halves):
+    for old in (*go, *lost, *halves):
         with suppress(OSError):  # somebody reads it, on Windows: the next one tries again
             (folder / old).unlink()
 
@@ -143,6 +150,24 @@ def _before(folder: Path, new: str) -> tuple[list[str], list[str]]:
     if last == [new]:
         return there[:1], there[1:]
     return last, [name for name in there if name not in last]
+
+
+def _lost(folder: Path, named: set[str]) -> list[str]:
+    """Return the arrays that no index names, of a program that was killed before it wrote one."""
+    found = (file for file in folder.iterdir() if HASHED.fullmatch(file.name))
+    return [file.name for file in found if file.name not in named and _is_its_content(file)]
+
+
+def _is_its_content(file: Path) -> bool:
+    """Say whether a plain file has the hash in its name: then ``save`` has written it."""
+    try:
+        if not stat.S_ISREG(file.lstat().st_mode):
+            return False
+        with file.open("rb") as stream:
+            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return False
+    return file.stem.endswith(f"-{sha256[:_DIGITS]}")
 
 
 def _not_written(file: Path, epoch: int, n_bytes: int, error: OSError) -> str:

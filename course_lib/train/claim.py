@@ -58,6 +58,11 @@ class Claim:
     def __init__(self, folder: Path) -> None:
         self._folder, self._file = folder, folder / LOCK
         self.token = secrets.token_hex(8)
+        if os.path.lexists(folder) and not folder.is_dir():
+            raise CheckpointError(
+                f"checkpoints cannot be kept in {folder}: it must be a folder, and is a file, or "
+                "a link to nothing; name another"
+            )
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._handle: int | None = self._locked()

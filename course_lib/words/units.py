@@ -47,7 +47,7 @@ def format_time(time_s: float, unit_s: float, unit: str) -> str:
 
 
 def in_seconds(seconds: float | None) -> str:
-    """Write seconds with three digits and their unit: "41.5 µs"; "–" for None.
+    """Write seconds with three digits and their unit: "41.5 µs", "-1.5 s"; "–" for None.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ def in_seconds(seconds: float | None) -> str:
     """
     if seconds is None:
         return "–"
-    if seconds >= 1:
+    if abs(seconds) >= 1:
         return f"{_three_digits(seconds)} s"
-    if seconds >= 1e-3:
+    if abs(seconds) >= 1e-3:
         return f"{_three_digits(seconds * 1e3)} ms"
     return f"{_three_digits(seconds * 1e6)} µs"
 
@@ -88,11 +88,11 @@ def in_bytes(n_bytes: float) -> str:
     """
     value, unit = float(n_bytes), "B"
     for larger in ("KB", "MB", "GB"):
-        if value < 999.5:
+        if abs(value) < 999.5:
             break
         value, unit = value / 1000, larger
     return f"{_three_digits(value)} {unit}"
 
 
 def _three_digits(value: float) -> str:
-    return f"{value:,.0f}" if value >= 99.95 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"

@@ -3,7 +3,7 @@
 import operator
 from typing import Any
 
-__all__ = ["whole"]
+__all__ = ["as_int", "whole"]
 
 
 def whole(
@@ -43,13 +43,31 @@ def whole(
     if least is not None:
         bounds = f" of {least:,} or more" if most is None else f" from {least:,} to {most:,}"
     expected = f"{argument} must be an int{bounds}{or_what}"
-    # By name, because NumPy, whose truth value is meant, need not be loaded.
-    if type(value).__name__ in ("bool", "bool_") or not hasattr(value, "__index__"):
+    number = as_int(value)
+    if number is None:
         raise TypeError(f"{expected}, got {value!r} ({type(value).__name__})")
-    try:
-        number = operator.index(value)
-    except TypeError:  # an array of one number has the method, and refuses
-        raise TypeError(f"{expected}, got {value!r} ({type(value).__name__})") from None
     if (least is not None and number < least) or (most is not None and number > most):
         raise ValueError(f"{expected}, got {number:,}")
     return number
+
+
+def as_int(value: Any) -> int | None:
+    """Return a whole number as an ``int``, and None for all else.
+
+    Parameters
+    ----------
+    value : Any
+        Anything. Truth values are no whole numbers here, nor are arrays of one number.
+
+    Returns
+    -------
+    int or None
+        The number.
+    """
+    # By name, because NumPy, whose truth value is meant, need not be loaded.
+    if type(value).__name__ in ("bool", "bool_") or getattr(value, "ndim", 0) != 0:
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None

@@ -26,6 +26,16 @@ CASES = {
     "dst bool": (lambda c: c.send(np.zeros(1), dst=True), TypeError, ("dst", "True", "bool")),
     "dst text": (lambda c: c.send(np.zeros(1), dst="1"), TypeError, ("dst", "'1'", "str")),
     "dst None": (lambda c: c.send(np.zeros(1), dst=None), TypeError, ("dst", "None")),
+    "dst an array": (
+        lambda c: c.send(np.zeros(1), np.array([1 - c.rank])),
+        TypeError,
+        ("dst must be a rank", "array([", "ndarray"),
+    ),
+    "src a tensor": (
+        lambda c: c.recv(torch_of(c).tensor([1 - c.rank])),
+        TypeError,
+        ("src must be a rank", "tensor([", "Tensor"),
+    ),
     "to itself": (lambda c: c.send(np.zeros(1), dst=c.rank), ValueError, ("dst", "itself")),
     "src too large": (lambda c: c.recv(src=99), ValueError, ("src", "0 to 1", "99")),
     "from itself": (lambda c: c.recv(src=c.rank), ValueError, ("src", "itself")),
@@ -34,6 +44,11 @@ CASES = {
     "tag float": (lambda c: c.recv(1 - c.rank, tag=1.5), TypeError, ("tag", "1.5", "float")),
     "tag bool": (lambda c: c.recv(1 - c.rank, tag=True), TypeError, ("tag", "True")),
     "tag list": (lambda c: c.send(np.zeros(1), 1 - c.rank, tag=[1]), TypeError, ("tag", "[1]")),
+    "tag array": (
+        lambda c: c.recv(1 - c.rank, tag=np.array([1])),
+        TypeError,
+        ("tag", "array([1])"),
+    ),
     "objects": (
         lambda c: c.send(np.array([{}, None]), 1 - c.rank),
         TypeError,
@@ -163,6 +178,11 @@ CASES = {
         lambda c: reduce_tree(c, np.zeros(1), root=1.0),
         TypeError,
         ("root", "0 to 1", "float"),
+    ),
+    "root an array": (
+        lambda c: broadcast_tree(c, np.zeros(1), root=np.array([0])),
+        TypeError,
+        ("root", "0 to 1", "array([0])"),
     ),
     "no communicator": (
         lambda _: allreduce_ring(None, np.zeros(1)),

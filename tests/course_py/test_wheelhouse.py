@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from packaging.markers import Marker
 
 from course_setup import environment, wheelhouse
+from course_setup.commands import perform
 from course_setup.problems import SetupError
 from course_setup.targets import PYTHONS, SYSTEMS, Target, targets, this_system
 from tests.course_py.checkout import REPOSITORY, assert_one_sentence, course_py, make_wheel, offline
@@ -71,6 +73,22 @@ def test_a_whole_wheelhouse_is_taken_named_or_beside_course_py(house, tmp_path):
     assert wheelhouse.offered(tmp_path, None, NEITHER) == house
     assert wheelhouse.offered(tmp_path, house, NEITHER) == house
     assert wheelhouse.offered(house, None, NEITHER) is None
+
+
+def test_what_is_named_and_is_no_wheelhouse_is_refused_also_where_all_is_ready(house, tmp_path):
+    (tmp_path / "file").touch()
+    for folder, why in (
+        ("nothing", "is no folder"),
+        ("file", "is no folder"),
+        (".", "has no made_"),
+    ):
+        named = str(tmp_path / folder)
+        words = argparse.Namespace(command="setup", wheelhouse=named)
+        with pytest.raises(SetupError, match=rf"--wheelhouse must be .* got '.*', which {why}"):
+            perform(str(LOCK.parent), words)
+    with pytest.raises(SetupError, match=r"--wheelhouse must be a folder .* got ''"):
+        wheelhouse.named("")
+    assert wheelhouse.named(str(house)) == house
 
 
 def test_one_for_other_computers_is_refused_if_named_and_else_passed_over(house, tmp_path, capsys):

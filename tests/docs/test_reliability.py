@@ -39,8 +39,8 @@ def test_every_error_that_is_named_exists() -> None:
 
     named = set(re.findall(r"`(\w+(?:Error|Exited|Killed|Stalled|Timeout|Full))`", TEXT))
     ours = {name for name in named if hasattr(errors, name)}
-    builtin = {"EOFError", "KeyboardInterrupt", "MemoryError", "RuntimeError", "TypeError",
-               "ValueError"}  # fmt: skip
+    builtin = {"EOFError", "KeyboardInterrupt", "MemoryError", "NameError", "RuntimeError",
+               "TypeError", "ValueError"}  # fmt: skip
     assert named - ours <= builtin
     assert len(ours) >= 10
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from course_lib.train import index as file_format
 from course_lib.train.checkpoint import INDEX, Checkpoint, load, save
+from course_lib.train.claim import LOCK, Claim
 from course_lib.train.errors import CheckpointError
 from course_lib.train.row import Row
 from course_lib.train.states import State, pack_states
@@ -102,25 +104,45 @@ def test_files_that_no_training_has_written_stay(tmp_path):
     assert not any(arrays.name.startswith("epoch_2-") for arrays in tmp_path.iterdir())
 
 
+def test_arrays_that_no_index_names_go_if_the_folder_is_claimed_and_they_are_as_named(tmp_path):
+    save(tmp_path, example(3))
+    lost = arrays_of(tmp_path)
+    (tmp_path / INDEX).unlink()  # as where a program is killed before it has written it
+    not_as_named = tmp_path / "epoch_9-0123456789ab.npz"
+    not_as_named.write_text("somebody's")
+    link = tmp_path / lost.name.replace("epoch_3", "epoch_8")
+    with suppress(OSError):  # Windows asks for a right
+        link.symlink_to(lost)
+    save(tmp_path, example(1))
+    assert lost.exists(), "nobody has claimed the folder: another training may be writing"
+    save(tmp_path, example(2), Claim(tmp_path).token)
+    assert not lost.exists()
+    assert not_as_named.read_text() == "somebody's"
+    assert link.is_symlink() or os.name == "nt"
+    assert len([*tmp_path.glob("epoch_[12]-*.npz")]) == 2
+
+
 def test_wherever_a_save_is_cut_off_there_is_the_checkpoint_before_or_the_new_one(tmp_path):
     allowed = [bits(example(4)), bits(example(5))]
+    again = replace(example(5), w=example(7).w)  # nobody trains to the same bits without waiting
     found = []
     for number in range(100):
         folder = tmp_path / str(number)
-        folder.mkdir()
-        save(folder, example(4))
+        token = Claim(folder).token
+        save(folder, example(4), token)
         with pytest.MonkeyPatch.context() as patch:
             crash_in_call(number, patch)
             try:
-                save(folder, example(5))
+                save(folder, example(5), token)
                 break  # it makes no more calls than that
             except Crash:
                 pass
         found.append(allowed.index(bits(load(folder))))
-        save(folder, example(5))  # what is left lying there is in nobody's way
-        assert bits(load(folder)) == allowed[1]
-        save(folder, example(6))
-        assert set(folder.iterdir()) == {folder / INDEX, of_5(folder), arrays_of(folder)}
+        save(folder, again, token)  # what is left lying there is in nobody's way
+        assert bits(load(folder)) == bits(again)
+        save(folder, example(6), token)
+        named = {folder / INDEX, of_5(folder), arrays_of(folder)}
+        assert set(folder.iterdir()) == {folder / LOCK, *named}
     assert found == sorted(found)
     assert {0, 1} == set(found)
     assert number >= 5  # two files, two folders' entries, the old file

@@ -181,6 +181,9 @@ def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path):
     for folder in (tmp_path / "file", tmp_path / "taken", tmp_path / ("x" * 300)):
         with pytest.raises(CheckpointError, match="checkpoints cannot be kept in"):
             Claim(folder)
+    with pytest.raises(CheckpointError, match="file: it must be a folder, and is a file"):
+        Claim(tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == b""
 
 
 def test_on_a_drive_without_locks_who_has_lost_the_folder_writes_nothing_more(

@@ -201,12 +201,46 @@ def test_a_knob_starts_and_is_named_as_told():
     [
         ({}, {}, "data must hold a number or a curve"),
         ({"a": 0.0}, {"x_log": True}, "needs values above 0"),
+        ({"a": 1e-300, "b": 1.0}, {"x_log": True}, "needs values from 1e-150 on, got 1e-300"),
         ({"a": [(1, float("nan"))]}, {}, "must hold a finite number"),
+        ({"a": 1.0}, {"x_range": (0, float("nan"))}, r"x_range must be two numbers .*\(0, nan\)"),
+        ({"a": 1.0}, {"x_range": (1, 1)}, "the lower one first, got"),
+        ({"a": 1.0}, {"x_range": 3}, "x_range must be two numbers .* got 3"),
+        ({"a": [(1, 2)]}, {"y_range": (0, 1), "y_log": True}, "y_range must be .* logarithmic"),
+        ({"a": 1.0}, {"told": "b"}, r"told must name one of the bars \['a'\], got 'b'"),
+        ({"a": 1.0}, {"reference": "a"}, "reference must name curves, and data has none"),
+        ({"a": [(1, 2)]}, {"told": "a"}, "told must name bars, and data has none, got 'a'"),
+        ({"a": [(1, 2)]}, {"points": {"p": (1, float("inf"))}}, r"points\['p'\] must be 2 finite"),
+        ({"a": [(1, 2)]}, {"band": (0, float("nan"), "x")}, r"band must be 2 finite .*\(0, nan\)"),
+        ({"a": [(1, 2)]}, {"x_ticks": [float("nan")]}, r"x_ticks must be finite .*\[nan\]"),
+        ({"a": [(1, 2)]}, {"spread": {"b": []}}, "spread must name one of the curves"),
     ],
 )
 def test_a_chart_of_nothing_is_refused(data, options, text):
     with pytest.raises(ValueError, match=text):
         chart(data, **options)
+
+
+def test_names_of_a_chart_may_be_numbers_and_its_axes_are_wide():
+    drawn = chart({1: 2.0, 2: 1.0}, told="2").chart
+    assert [(bar[0], bar[3]) for bar in drawn["bars"]] == [("1", False), ("2", True)]
+    with pytest.raises(ValueError, match="data must have names that differ when written"):
+        chart({1: 2.0, "1": 1.0})
+    numbered = chart({1: [(0, 1), (1, 2)]}, spread={1: [[(0, 2), (1, 3)]]}, points={2: (0, 1)})
+    assert numbered.still().startswith(b"\x89PNG")
+    wide = [(1e-150, 1e-150), (1e150, 1e150)]
+    assert chart({"a": wide}, x_log=True, y_log=True).still().startswith(b"\x89PNG")
+    assert chart({"a": [(0, -1e150), (1, 1e150)]}).still().startswith(b"\x89PNG")
+
+
+def test_a_chart_has_a_gap_where_a_curve_is_no_finite_number():
+    points = [(0, 1), (1, float("inf")), (2, 1e200), (3, 3)]
+    (line,) = chart({"loss": points}).chart["lines"]
+    assert (line["x"], line["y"], line["gaps"]) == ([0, 1, 3], [1, None, 3], [(1, True)])
+    made = chart({"loss": points})
+    assert json.loads(json.dumps(made.chart, allow_nan=False))["y_range"] == [0.9, 3.1]
+    assert made.still() != chart({"loss": [points[0], points[3]]}).still()
+    assert "gaps" not in chart({"loss": points[:1]}).chart["lines"][0]
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,49 @@ def test_a_chart_is_enlarged_for_a_lecture_room_and_stays_large(page):
     assert svg.bounding_box()["height"] == pytest.approx(after["height"])
 
 
+@pytest.fixture
+def shown(loaded, tmp_path):
+    """Open the page of a chart, and hold it to have complained of nothing."""
+    heard = []
+
+    def show(made):
+        page, complaints = loaded(made.save(tmp_path / "chart.html"), width=1000)
+        heard.append(complaints)
+        page.wait_for_selector(".lm-chart")
+        return page
+
+    yield show
+    assert all(complaints == [] for complaints in heard), heard
+
+
+def test_bars_below_zero_begin_there_and_no_number_stands_on_a_name(shown):
+    page = shown(chart({"saved": -1.5, "lost": 2.0}, unit="s"))
+    saved, lost = (bar.bounding_box() for bar in page.locator(".lm-amount").all())
+    assert saved["x"] + saved["width"] == pytest.approx(lost["x"], abs=1)
+    assert saved["width"] / lost["width"] == pytest.approx(0.75, abs=0.01)
+    numbers = page.locator("text.lm-legend").all()
+    assert [number.text_content() for number in numbers] == ["-1.5 s", "2 s"]
+    assert all(number.bounding_box()["x"] > lost["x"] for number in numbers)
+
+
+def test_a_curve_has_a_gap_and_a_cross_where_it_is_no_finite_number(shown):
+    points = [(0, 1), (1, 2), (2, float("inf")), (3, 3), (4, float("-inf"))]
+    page = shown(chart({"loss": points}))
+    d = page.locator(".lm-curve").first.get_attribute("d")
+    assert (d.count("M"), d.count("L"), d.count("h5")) == (2, 1, 1), "a line, and a point alone"
+    assert page.locator("circle.lm-dot").count() == 3
+    up, down, _of_legend = (cross.bounding_box()["y"] for cross in page.locator(".lm-gap").all())
+    assert up < down - 200
+    assert page.locator("text.lm-legend").all_text_contents() == ["loss", "no finite number"]
+    assert page.get_by_role("img", name="loss; a cross: no finite number").count() == 1
+
+
+def test_an_axis_of_three_hundred_powers_of_ten_has_its_line_and_its_ticks(shown):
+    page = shown(chart({"all": [(1e-150, 1e-150), (1e150, 1e150)]}, x_log=True, y_log=True))
+    assert "NaN" not in page.locator(".lm-curve").first.get_attribute("d")
+    assert page.locator("text.lm-tick", has_text="1e-116").count() > 0
+
+
 def test_the_picture_follows_a_slider_by_keys_and_says_its_value(page):
     slider = page.get_by_role("slider", name="workers P")
     assert page.locator(".lm-box").count() == 2

@@ -28,6 +28,37 @@ def test_without_a_path_there_is_one_panel():
     assert figure.to_png().startswith(b"\x89PNG")
 
 
+def test_a_constant_surface_has_no_lines_and_says_how_high_it_is():
+    (axes,) = contours(np.ones((3, 3)), [0, 1, 2], [0, 1, 2]).axes
+    assert not axes.collections
+    assert [text.get_text() for text in axes.texts] == ["1 everywhere"]
+    almost = np.ones((3, 3))
+    almost[1, 1] = np.nextafter(1, 2)
+    assert contours(almost, [0, 1, 2], [0, 1, 2]).to_png().startswith(b"\x89PNG")
+
+
+def test_heights_that_are_no_numbers_in_places_leave_a_hole():
+    holed = np.where(X < 0, np.inf, HEIGHTS)
+    (axes,) = contours(holed, X, Y).axes
+    corners = np.concatenate([path.vertices for path in axes.collections[0].get_paths()])
+    assert corners[:, 0].min() >= 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"heights": np.full((7, 9), np.nan)}, "heights must have a finite number, got none"),
+        ({"x": X[::-1]}, "x must be 2 or more numbers that rise, got array"),
+        ({"y": [0.0], "heights": np.ones((1, 9))}, r"y must be 2 or more .* got \[0.0\]"),
+        ({"levels": [1, 1]}, r"levels must be 1 or more numbers that rise, got \[1, 1\]"),
+        ({"paths": {"a": np.ones(3)}}, r"paths\['a'\] must have shape \(steps, 2\), got \(3,\)"),
+    ],
+)
+def test_what_is_no_map_is_refused_by_name(changed, told):
+    with pytest.raises(ValueError, match=told):
+        contours(**{"heights": HEIGHTS, "x": X, "y": Y, **changed})
+
+
 def test_heights_that_do_not_fit_the_grid_are_refused():
     with pytest.raises(ValueError, match=r"heights must have shape \(7, 9\).* got \(9, 7\)"):
         contours(HEIGHTS.T, X, Y)

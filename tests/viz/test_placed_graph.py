@@ -83,6 +83,29 @@ def test_no_edge_goes_behind_a_box_that_is_not_its_end(away):
     assert [behind(axes, arrow) for arrow in arrows(axes)] == [[]] * 11
 
 
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"inputs": {"a": ["z"], "b": []}}, r"inputs\['a'\] must be .* got 'z', which is none"),
+        (
+            {"inputs": {"a": ["b"], "b": ["a"]}},
+            "got 'b', which stands after it, or waits for itself",
+        ),
+        ({"placement": {}}, r"placement\['a'\] must be a worker from 0 to 1, .* got None"),
+        ({"placement": {"a": 0, "b": 2}}, r"placement\['b'\] must be .* got 2"),
+        ({"sizes": {"b": 1}}, "sizes must have the bytes of every node that crosses, .* for 'a'"),
+    ],
+)
+def test_what_is_no_placed_graph_is_refused_by_name(changed, told):
+    right = {
+        "inputs": {"a": [], "b": ["a"]}, "placement": {"a": 0, "b": 1}, "sizes": {"a": 1},
+        "lanes": ["worker 0", "worker 1"],
+    }  # fmt: skip
+    assert draw_placed_graph(**right)
+    with pytest.raises(ValueError, match=told):
+        draw_placed_graph(**{**right, **changed})
+
+
 def test_a_worker_without_nodes_has_a_lane_and_a_long_name_is_broken_or_cut():
     placement = dict.fromkeys(INPUTS, 2)
     axes = drawn(placement, ["worker 0", "worker 1", "worker 2: 5% idle"])

@@ -371,6 +371,20 @@ def assert_apart_on_the_stage(page):
             assert apart
 
 
+def test_a_curve_has_a_gap_where_it_is_no_finite_number_and_its_name_says_so(opened):
+    end_s = make_scene(ring(4), "ring").end_s
+    losses = (3.0, 2.0, float("nan"), float("inf"), 1.0)
+    points = [(k / 4 * end_s, loss) for k, loss in enumerate(losses)]
+    page = opened(ring(4), curves={"loss": points})
+    d = page.locator(".lm-curve").get_attribute("d")
+    assert (d.count("M"), d.count("L"), d.count("h5")) == (2, 1, 1)
+    assert page.locator(".lm-gap").count() == 1
+    page.evaluate(f"{PLAYER}.seek({0.6 * end_s})")
+    assert page.locator(".lm-legend").text_content() == "loss no finite number"
+    press(page, "End")
+    assert page.locator(".lm-legend").text_content() == "loss 1"
+
+
 def test_messages_too_short_to_be_seen_bring_a_hint(opened):
     work = Trace(
         "simulated", "virtual", 2,

@@ -12,6 +12,8 @@ from course_lib.training import Plan
 from course_lib.viz import chart, landscape, race
 from course_lib.viz.animation.landscape import walks_of
 from course_lib.viz.charts.chart_still import chart_still
+from course_lib.viz.charts.landscape_still import landscape_still
+from course_lib.viz.charts.race_still import race_still
 from course_lib.viz.colours import SOFT_GREY, curve_looks
 
 X = np.linspace(-1, 1, 32)[:, None]
@@ -109,6 +111,27 @@ def test_a_race_without_runs_or_losses_is_refused():
         race({"silent": simulated(lambda comm: None)})
 
 
+def test_a_race_has_gaps_where_a_loss_is_no_finite_number():
+    def diverged(comm):
+        for loss in (1.0, float("inf"), float("nan"), 0.0, 2.0):
+            comm.note("loss_partial", loss / comm.size)
+            comm.note("checksum", loss * comm.rank)
+
+    made = race({"it": simulated(diverged)}, replicas=True, target=0.5)
+    (runner,) = made.race["runners"]
+    assert runner["loss"] == [1, None, None, 0, 2]
+    assert runner["apart"] == [1, None, None, 0, 2], "they are not alike"
+    assert json.dumps(made.race, allow_nan=False)
+    lines = race_still(made.race).axes[0].lines
+    crosses = [line.get_xydata().tolist() for line in lines if line.get_marker() == "x"]
+    assert crosses == [[[2, 1]], []]
+
+
+def test_a_target_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="target must be a finite number or None, got nan"):
+        race({"half": simulated(falling, 0.5)}, target=float("nan"))
+
+
 def test_runs_that_have_all_diverged_are_refused():
     def diverged(comm):
         comm.note("loss_partial", float("nan"))
@@ -174,6 +197,39 @@ def test_what_cannot_be_walked_is_refused(runs, text):
         runs = {"a": simulated(lambda comm: None)}
     with pytest.raises(ValueError, match=text):
         landscape(runs, lambda a, b: a**2 + b**2)
+
+
+def test_a_walk_that_diverges_is_cut_where_it_leaves_what_can_be_drawn():
+    """A rate three times too large: after 99 steps beyond 1e30, after 511 no finite loss."""
+    path = [(3.0 * (-2.0) ** k, 0.9**k) for k in range(700)]
+    made = landscape({"rate 3": path, "good": path[:2]}, lambda a, b: a**2 + b**2)
+    cut, whole = made.landscape["walks"]
+    assert (len(cut["x"]), cut["left"], whole["left"]) == (99, "after step 98", False)
+    assert len(made.landscape["lines"]) > 5
+    assert json.dumps(made.landscape, allow_nan=False)
+    (axes,) = landscape_still(made.landscape).axes
+    told = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert told == ["rate 3 (leaves what can be drawn after step 98)", "good"]
+    lost = landscape({"r": [(0, 0), (1, 1), (float("nan"), 1), (2, 2)]}, lambda a, b: a + b)
+    assert lost.landscape["walks"][0]["x"] == [0, 1]
+    with pytest.raises(ValueError, match=r"runs\['r'\] must begin at two numbers .*\(nan, 1.0\)"):
+        landscape({"r": [(float("nan"), 1)]}, lambda a, b: a + b)
+
+
+def test_a_surface_may_be_constant_or_have_no_height_in_places():
+    walk = {"r": [(-1.0, 1.0), (1.0, 1.0)]}
+    for flat in (lambda a, b: 0 * a, lambda a, b: 3.0):
+        drawn = landscape(walk, flat)
+        assert (drawn.landscape["lines"], set(drawn.landscape["heights"])) == ([], {0})
+        assert drawn.still().startswith(b"\x89PNG")
+    log = landscape(walk, lambda a, b: np.log(a) + b).landscape
+    assert log["walks"][0]["loss"] == [None, 1]
+    assert log["lines"]
+    assert json.dumps(log, allow_nan=False)
+    with pytest.raises(ValueError, match="surface must have finite heights between"):
+        landscape(walk, lambda a, b: np.nan * a)
+    with pytest.raises(ValueError, match="x_range must be two numbers"):
+        landscape(walk, lambda a, b: a, x_range=(0, float("inf")))
 
 
 def test_both_say_what_they_are_and_have_a_still():

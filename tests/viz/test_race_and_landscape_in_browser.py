@@ -16,6 +16,11 @@ EXAMPLES = LinearRegression(1), X, 1 + 2 * X[:, 0] + np.sin(40 * X[:, 0])
 PLAN = Plan(learning_rate=0.2, batch_size=8, epochs=2)
 
 
+def diverging(comm):
+    for loss in (1.0, float("inf"), float("nan"), 2.0):
+        comm.note("loss_partial", loss / comm.size)
+
+
 def drifting(comm):
     for step in range(4):
         comm.note("loss_partial", 1 / (step + 1))
@@ -38,7 +43,11 @@ def pictures():
     return {
         "race": race(runs, target=0.5, reference="gradients"),
         "apart": race({"drifting": run(drifting, workers=4, backend="simulated")}, replicas=True),
+        "diverged": race({"it": run(diverging, workers=2, backend="simulated")}, target=0.5),
         "landscape": landscape({"parameters": runs["parameters"]}, EXAMPLES, start=(0, 0)),
+        "left": landscape(
+            {"it": [(-1, 1), (1, 1), (float("inf"), 1)]}, lambda a, b: np.log(a) + b
+        ),
         "crowd": landscape(crowd(), lambda a, b: a**2 + b**2),
         "stale": landscape(
             {"it": run(downpour, *EXAMPLES, PLAN, workers=4, backend="simulated")},
@@ -60,7 +69,13 @@ def opened(loaded, saved):
     def open_page(kind, **options):
         page, complaints = loaded(saved[kind], **options)
         heard.append(complaints)
-        shown = {"apart": "race", "crowd": "landscape", "stale": "landscape"}.get(kind, kind)
+        shown = {
+            "apart": "race",
+            "diverged": "race",
+            "crowd": "landscape",
+            "left": "landscape",
+            "stale": "landscape",
+        }.get(kind, kind)
         page.wait_for_selector(f".lm-{shown}")
         return page
 
@@ -102,6 +117,19 @@ def test_what_is_to_come_is_not_shown_and_the_reference_is_grey(opened):
     assert strokes[1] != strokes[0]
 
 
+def test_a_race_stops_and_says_so_where_a_loss_is_no_finite_number(opened):
+    page = opened("diverged")
+    seek(page, "race", 0.5)
+    assert page.locator(".lm-caption").inner_text() == "it no finite number"
+    assert page.locator(".lm-dot").get_attribute("visibility") == "hidden"
+    assert page.locator(".lm-gap").count() == 1
+    assert page.locator(".lm-flag").count() == 0, "nobody has reached 0.5"
+    seek(page, "race", 1.0)
+    assert page.locator(".lm-caption").inner_text() == "it 2"
+    d = page.locator("svg .lm-curve:not(.lm-row *)").first.get_attribute("d")
+    assert d.count("h5") == 2
+
+
 def test_how_far_replicas_lie_apart_is_a_curve_and_a_number(opened):
     page = opened("apart")
     row = page.locator(".lm-row")
@@ -129,6 +157,14 @@ def test_dots_spread_meet_and_say_how_far_apart_they_are(opened):
     assert page.locator('.lm-gone[d^="M"]').count() == 4, "what was long ago is faint"
     seek(page, "landscape", 1.0)
     assert page.locator(shown).all_text_contents() == ["×4"]
+
+
+def test_a_walk_that_leaves_what_can_be_drawn_says_so_and_a_place_without_a_loss_too(opened):
+    page = opened("left")
+    caption = page.locator(".lm-caption")
+    assert caption.inner_text() == "loss no finite number"
+    seek(page, "landscape", 1.0)
+    assert caption.inner_text() == "loss 1; leaves what can be drawn after step 1"
 
 
 def test_one_dot_keeps_its_trail_and_the_number_of_twenty_fits_into_theirs(opened):

@@ -239,16 +239,49 @@ def test_an_unknown_note_is_refused_with_the_known_names():
         loss_curve(map_reduce(4, 1), "los")
 
 
-def test_curves_leave_out_what_is_not_finite():
-    figure = curve({"serial": [(0, 2.0), (1, float("nan")), (2, 1.0)], "mine": []}, title="loss")
-    line = figure.axes[0].lines[0]
-    assert list(line.get_ydata()) == [2.0, 1.0]
+def test_a_curve_has_a_gap_where_it_is_no_finite_number_and_a_cross_where_it_leaves():
+    points = [(0, 2.0), (1, 3.0), (2, float("nan")), (3, float("inf")), (4, 1e300), (5, 1.0)]
+    figure = curve({"serial": points, "mine": [(0, 1.0), (1, float("-inf"))], "none": []})
+    lines = figure.axes[0].lines
+    assert str(lines[0].get_ydata().tolist()) == "[2.0, 3.0, nan, 1.0]"
+    crosses = [line.get_xydata().tolist() for line in lines if line.get_marker() == "x"]
+    assert crosses == [[[2, 1]], [[1, 0]], []], "up at 2, down at 1; the last is the legend's"
+    alone = [line.get_xydata().tolist() for line in lines if line.get_marker() == "o"]
+    assert alone == [[[5, 1]], [[0, 1]]], "no line leads to them"
+    named = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert named == ["serial", "mine", "none", "no finite number"]
+    whole = curve({"serial": points[:2]}).axes[0]
+    assert [text.get_text() for text in whole.get_legend().get_texts()] == ["serial"]
+
+
+def test_bars_below_zero_begin_there_and_their_numbers_stand_right_of_it():
+    drawn = chart({"saved": -1.5, "lost": 2.0}, unit="s").chart
+    assert [text for _, _, text, _ in drawn["bars"]] == ["-1.5 s", "2 s"]
+    (axes,) = chart_still(drawn).axes
+    assert [(bar.get_x(), bar.get_width()) for bar in axes.patches] == [(0, -1.5), (0, 2)]
+    assert [text.xy for text in axes.texts] == [(0, 0), (2, 1)], "names stand left of the bars"
+    assert chart({"a": -0.25, "b": -0.5}).chart["x_range"] == [-0.5, 0.0]
 
 
 @pytest.mark.parametrize("curves", [[(0, 1)], {"loss": [1, 2]}, {"loss": 3}])
 def test_curves_that_are_no_lists_of_points_are_refused(curves):
     with pytest.raises(TypeError, match="curves"):
         curve(curves)
+
+
+def test_the_names_of_many_groups_have_room_above_the_bars_and_no_group_is_refused():
+    many = {f"{k}: what is sent by the rule of that name": [k, 1] for k in range(8)}
+    figure = bars(many, title="What each sends")
+    figure.to_png()
+    (axes,) = figure.axes
+    legend = axes.get_legend().get_window_extent()
+    (title,) = (t.get_window_extent() for t in [*axes.texts, axes._left_title] if t.get_text())
+    width, height = figure.canvas.get_width_height()
+    assert 0 <= legend.x0 < legend.x1 <= width
+    assert legend.y1 <= title.y0 < title.y1 <= height
+    for nothing in ({}, {"a": []}):
+        with pytest.raises(ValueError, match="groups must hold a number or more by each name, got"):
+            bars(nothing)
 
 
 def test_bars_of_all_groups_stand_side_by_side_and_are_named():

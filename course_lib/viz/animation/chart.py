@@ -2,7 +2,7 @@
 
 import math
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -10,10 +10,11 @@ import traitlets
 
 from course_lib.viz.animation.picture import Picture
 from course_lib.viz.animation.script import read_css, read_esm
+from course_lib.viz.charts.curves import MOST, gaps_of, is_drawn, values_of, with_gaps
 from course_lib.viz.tables import Table
 from course_lib.words.units import in_bytes, in_seconds
 
-__all__ = ["Chart", "chart"]
+__all__ = ["Chart", "chart", "check_range"]
 
 Points = Sequence[tuple[float, float]]
 Range = tuple[float, float]
@@ -74,7 +75,8 @@ def chart(
     Parameters
     ----------
     data : dict of str to float, or dict of str to list of (float, float)
-        The bars' lengths, NaN for one that is not told, or the points of each curve.
+        The bars' lengths, NaN for one that is not told, or the points of each curve. Where a value
+        is no finite number a curve has a gap, and a cross at the edge where it leaves.
     x_label, y_label : str
         What the axes say, with their units.
     x_log, y_log : bool, default: False
@@ -109,8 +111,9 @@ def chart(
     Raises
     ------
     TypeError, ValueError
-        If there is nothing to draw, a curve is no list of points, ``reference`` names no curve, or
-        a logarithmic axis would hold 0 or less.
+        If there is nothing to draw, a curve is no list of points, ``told`` names no bar,
+        ``reference`` or ``spread`` no curve, a range is none, or a logarithmic axis would hold 0 or
+        less.
 
     Examples
     --------
@@ -121,25 +124,93 @@ def chart(
     """
     if not data:
         raise ValueError("data must hold a number or a curve, got nothing")
+    named: dict[str, Any] = {str(name): value for name, value in data.items()}
+    if len(named) < len(data):
+        raise ValueError(f"data must have names that differ when written, got {list(data)}")
+    points = {str(name): point for name, point in (points or {}).items()}
+    spread = {str(name): seeds for name, seeds in (spread or {}).items()}
+    told, reference = str(told), str(reference)
+    _check_marks({f"points[{name!r}]": at for name, at in points.items()}, 2)
+    _check_marks({"band": band[:2]} if band else {}, 2)
+    _check_marks({"x_ticks": x_ticks} if x_ticks else {})
+    x_range = check_range("x_range", x_range, x_log)
+    y_range = check_range("y_range", y_range, y_log)
     drawn: dict[str, Any] = {"x_label": x_label, "y_label": y_label, "x_log": x_log, "said": said}
-    if all(isinstance(value, Real) for value in data.values()):
-        bars = {name: float(value) for name, value in data.items()}  # type: ignore[arg-type]
+    is_bars = all(isinstance(value, Real) for value in named.values())
+    _check_names("told", [told] * bool(told), named if is_bars else {}, "bars")
+    curves = {} if is_bars else named
+    _check_names("reference", [reference] * bool(reference), curves, "curves")
+    _check_names("spread", spread, curves, "curves")
+    if is_bars:
+        bars = {name: float(value) for name, value in named.items()}
         drawn |= _bars(bars, x_log, x_range, told, unit)
     else:
-        behind = [(name, seed) for name, seeds in (spread or {}).items() for seed in seeds]
+        behind = [(name, seed) for name, seeds in spread.items() for seed in seeds]
         lines = [_line(*one, faint=True) for one in behind]
-        lines += [_line(*one) for one in data.items()]
-        if reference and reference not in data:
-            raise ValueError(f"reference must name one of {list(data)}, got {reference!r}")
+        lines += [_line(*one) for one in named.items()]
         lines = [{**one, "reference": True} if one["name"] == reference else one for one in lines]
         marks = {"x_ticks": x_ticks, "band": band}
-        drawn |= {"y_log": y_log, **_curves(lines, points or {}, drawn, x_range, y_range, y_log)}
+        drawn |= {"y_log": y_log, **_curves(lines, points, drawn, x_range, y_range, y_log)}
         drawn |= {name: list(mark) for name, mark in marks.items() if mark}
     if isinstance(below, Chart):
         drawn["under"] = below.chart
     elif below is not None:
         drawn["below"] = [below.head, *below.rows]
     return Chart(chart=drawn, title=title)
+
+
+def check_range(argument: str, given: Range | None, log: bool = False) -> Range | None:
+    """Return the range of an axis, or refuse what is none.
+
+    Parameters
+    ----------
+    argument : str
+        What it is called.
+    given : (float, float) or None
+        From where to where.
+    log : bool, default: False
+        Whether the axis is logarithmic.
+
+    Returns
+    -------
+    (float, float) or None
+        The range.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, what was expected and what was given.
+    """
+    if given is None:
+        return None
+    try:
+        low, high = map(float, given)
+        fits = low < high and is_drawn(low) and is_drawn(high) and (not log or low >= 1 / MOST)
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        least = f"{1 / MOST:g}, the axis being logarithmic," if log else f"{-MOST:g}"
+        raise ValueError(
+            f"{argument} must be two numbers from {least} to {MOST:g}, the lower one first, got "
+            f"{given!r}"
+        )
+    return low, high
+
+
+def _check_marks(given: Mapping[str, Sequence[float]], how_many: int | None = None) -> None:
+    """Refuse places in a picture that are none."""
+    for argument, numbers in given.items():
+        if how_many not in (None, len(numbers)) or not all(map(is_drawn, numbers)):
+            many = f"{how_many} " if how_many else ""
+            raise ValueError(f"{argument} must be {many}finite numbers, got {numbers!r}")
+
+
+def _check_names(argument: str, given: Iterable[str], known: Iterable[str], what: str) -> None:
+    """Refuse an argument that names something else than what is drawn."""
+    for name in given:
+        if name not in known:
+            there = f"one of the {what} {list(known)}" if known else f"{what}, and data has none"
+            raise ValueError(f"{argument} must name {there}, got {name!r}")
 
 
 def _bars(
@@ -150,7 +221,7 @@ def _bars(
         "bars": [
             [
                 name,
-                _rounded(value) if math.isfinite(value) else 0.0,
+                _rounded(value) if is_drawn(value) else 0.0,
                 _in_words(value, unit),
                 name == told,
             ]
@@ -168,7 +239,8 @@ def _curves(
     y_log: bool,
 ) -> dict[str, Any]:
     xs = [at for line in lines for at in line["x"]] + [at for at, _ in points.values()]
-    ys = [at for line in lines for at in line["y"]] + [at for _, at in points.values()]
+    ys = [at for line in lines for at in line["y"] if at is not None]
+    ys += [at for _, at in points.values()]
     return {
         "lines": lines,
         "x_range": list(x_range or _range_of(xs, drawn["x_log"])),
@@ -179,31 +251,34 @@ def _curves(
 
 def _line(name: str, points: Points, faint: bool = False) -> dict[str, Any]:
     try:
-        kept = [(x, y) for x, y in points if math.isfinite(x) and math.isfinite(y)]
+        kept = [(_rounded(x), _rounded(y)) for x, y in with_gaps(points)]
     except (TypeError, ValueError) as error:
         raise TypeError(
             "data must hold numbers alone, for bars, or curves alone, each a list of points "
             f"(x, y); got {reprlib.repr(points)} for {name!r}"
         ) from error
+    gaps = gaps_of(kept)
     return {
         "name": name,
         "faint": faint,
-        "x": [_rounded(x) for x, _ in kept],
-        "y": [_rounded(y) for _, y in kept],
+        "x": [x for x, _ in kept],
+        "y": values_of(kept),
+        **({"gaps": gaps} if gaps else {}),
     }
 
 
 def _range_of(values: Any, log: bool, from_zero: bool = False) -> tuple[float, float]:
-    found = [value for value in values if math.isfinite(value)]
+    found = [value for value in values if is_drawn(value)]
     if not found:
         raise ValueError("data must hold a finite number, got none")
     low, high = min(found), max(found)
     if log:
-        if low <= 0:
-            raise ValueError(f"a logarithmic axis needs values above 0, got {low:g}")
+        if low < 1 / MOST:
+            needs = "values above 0" if low <= 0 else f"values from {1 / MOST:g} on"
+            raise ValueError(f"a logarithmic axis needs {needs}, got {low:g}")
         return (low / 2 if from_zero else low), (high if high > low else 2 * low)
     if from_zero:
-        return min(0.0, low), high if high > 0 else 1.0
+        return min(0.0, low), high if high > 0 else 0.0 if low < 0 else 1.0
     margin = 0.05 * (high - low) or 0.5
     return low - margin, high + margin
 

@@ -8,8 +8,10 @@ import numpy as np
 import traitlets
 from numpy.typing import NDArray
 
+from course_lib.viz.animation.chart import check_range
 from course_lib.viz.animation.picture import Picture
 from course_lib.viz.animation.script import read_css, read_esm
+from course_lib.viz.charts.curves import MOST, is_drawn
 from course_lib.words.units import time_unit
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ Surface = Callable[[Grid, Grid], Grid]
 Walk = dict[str, Any]
 
 _COLUMNS, _ROWS, _N_LEVELS, _MOST_POINTS = 48, 32, 12, 300
+_FARTHEST = 1e30
+"""Where walks are cut: the square of such a parameter, and of a loss there, is a finite number."""
 
 
 class Landscape(Picture):
@@ -94,7 +98,13 @@ def landscape(
     Raises
     ------
     ValueError
-        If there is no run, a trace has no note ``"w"`` of two numbers, or an array another shape.
+        If there is no run, a trace has no note ``"w"`` of two numbers, an array has another shape,
+        a run does not begin at finite numbers, or a range is none.
+
+    Notes
+    -----
+    A walk that diverges is drawn up to where it leaves what can be drawn: a parameter of more than
+    1e30, or none that is a number. The caption says after which step, or time, that is.
 
     Examples
     --------
@@ -106,15 +116,20 @@ def landscape(
     if not runs:
         raise ValueError("runs must hold at least one run by name, got none")
     walks = [walk for name, given in runs.items() for walk in walks_of(name, given, start)]
-    x_range = x_range or _range_of([x for walk in walks for x in walk["x"]])
-    y_range = y_range or _range_of([y for walk in walks for y in walk["y"]])
+    x_range = check_range("x_range", x_range) or _range_of([x for one in walks for x in one["x"]])
+    y_range = check_range("y_range", y_range) or _range_of([y for one in walks for y in one["y"]])
     loss = surface if callable(surface) else _loss_of(*surface)
     end = max((walk["t"][-1] for walk in walks), default=0.0)
     clock = {walk["clock"] for walk in walks}
     factor, unit = time_unit(end) if clock == {"s"} else (1.0, "steps")
     for walk in walks:
-        walk["loss"] = [_rounded(v) for v in loss(np.array(walk["x"]), np.array(walk["y"]))]
+        with np.errstate(all="ignore"):  # what is no number is said to be none
+            losses = np.broadcast_to(loss(np.array(walk["x"]), np.array(walk["y"])), len(walk["x"]))
+        walk["loss"] = [_rounded(v) if is_drawn(v) else None for v in losses]
         walk["t"] = [_rounded(t / factor) for t in walk["t"]]
+        if walk["left"]:
+            at = walk["t"][-1]
+            walk["left"] = f"after step {at:g}" if unit == "steps" else f"after {at:g} {unit}"
         walk["arrows"] = [[_rounded(t / factor), x, y] for t, x, y in walk["arrows"]]
     drawn = {
         "x_range": [_rounded(v) for v in x_range], "y_range": [_rounded(v) for v in y_range],
@@ -140,8 +155,9 @@ def walks_of(name: str, given: Any, start: tuple[float, float] | None = None) ->
     -------
     list of dict
         ``name``, ``rank``, ``replicas`` (more than 1 where all were in the same places), ``clock``
-        ("s" or "steps"), times ``t``, places ``x`` and ``y``, and ``arrows`` as (time, x, y) from
-        where the step's gradient was computed.
+        ("s" or "steps"), times ``t``, places ``x`` and ``y``, ``arrows`` as (time, x, y) from
+        where the step's gradient was computed, and ``left``: whether it went further, to where
+        nothing can be drawn.
     """
     trace: Any = given if hasattr(given, "notes_named") else getattr(given, "trace", None)
     if hasattr(trace, "notes_named"):  # an array has something else of this name
@@ -196,6 +212,14 @@ def _arrows(steps: list[tuple[float, Any]], ages: list[int]) -> list[tuple[float
 def _walk(
     name: str, rank: int, clock: str, times: list[float], places: Grid, arrows: list[Any]
 ) -> Walk:
+    far = np.flatnonzero(~(np.abs(places) <= _FARTHEST).all(axis=1))
+    n_drawn = int(far[0]) if len(far) else len(times)
+    if not n_drawn:
+        raise ValueError(
+            f"runs[{name!r}] must begin at two numbers of up to {_FARTHEST:g}, got "
+            f"{tuple(map(float, places[0]))}"
+        )
+    times, arrows = times[:n_drawn], [arrow for arrow in arrows if arrow[0] <= times[n_drawn - 1]]
     stride = max(1, -(-len(times) // _MOST_POINTS))
     kept = [*range(0, len(times), stride)]
     kept += [len(times) - 1] if (len(times) - 1) % stride else []
@@ -204,6 +228,7 @@ def _walk(
         "t": [times[k] for k in kept],
         "x": [_rounded(places[k][0]) for k in kept], "y": [_rounded(places[k][1]) for k in kept],
         "arrows": [[t, _rounded(x), _rounded(y)] for t, x, y in arrows] if stride == 1 else [],
+        "left": n_drawn < len(places),
     }  # fmt: skip
 
 
@@ -225,16 +250,22 @@ def _surface(loss: Surface, x_range: Any, y_range: Any) -> dict[str, Any]:
 
     x = np.linspace(float(x_range[0]), float(x_range[1]), _COLUMNS)
     y = np.linspace(float(y_range[0]), float(y_range[1]), _ROWS)
-    z = np.asarray(loss(*np.meshgrid(x, y)), dtype=float)
+    with np.errstate(all="ignore"):  # far out it may have no finite heights
+        z = np.array(np.broadcast_to(loss(*np.meshgrid(x, y)), (_ROWS, _COLUMNS)), dtype=float)
+    z[~(np.abs(z) <= MOST)] = np.nan
+    if np.isnan(z).all():
+        raise ValueError(
+            f"surface must have finite heights between {x_range} and {y_range}, got none"
+        )
     low, high = float(np.nanmin(z)), float(np.nanmax(z))
     scaled = np.sqrt(np.clip((z - low) / ((high - low) or 1.0), 0, 1))
-    levels = low + (high - low) * np.linspace(0, 1, _N_LEVELS + 2)[1:-1] ** 2
+    levels = np.unique(low + (high - low) * np.linspace(0, 1, _N_LEVELS + 2)[1:-1] ** 2)
     return {
         "heights": [int(v) for v in np.nan_to_num(255 * scaled, nan=255.0).round().ravel()],
         "columns": _COLUMNS, "rows": _ROWS,
         "lines": [
             [_rounded(level), [[_rounded(v) for v in point] for point in line]]
-            for level, line in contour_lines(x, y, z, levels)
+            for level, line in (contour_lines(x, y, z, levels) if low < high else ())
         ],
     }  # fmt: skip
 

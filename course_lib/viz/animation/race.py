@@ -11,7 +11,7 @@ import traitlets
 
 from course_lib.viz.animation.picture import Picture
 from course_lib.viz.animation.script import read_css, read_esm
-from course_lib.viz.charts.curves import loss_curve
+from course_lib.viz.charts.curves import is_drawn, loss_curve
 from course_lib.words.units import time_unit
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ def race(
     Raises
     ------
     ValueError
-        If there is no run, one noted no loss, or ``reference`` names none of them.
+        If there is no run, one noted no loss, ``reference`` names none of them, or ``target`` is no
+        finite number.
 
     Examples
     --------
@@ -109,6 +110,8 @@ def race(
         raise ValueError("runs must hold at least one run by name, got none")
     if reference and reference not in runs:
         raise ValueError(f"reference must name one of {list(runs)}, got {reference!r}")
+    if target is not None and not is_drawn(target):
+        raise ValueError(f"target must be a finite number or None, got {target!r}")
     per_epoch = dict(steps_per_epoch) if isinstance(steps_per_epoch, Mapping) else steps_per_epoch
     runners: list[dict[str, Any]] = []
     seeds: list[dict[str, Any]] = []
@@ -138,7 +141,7 @@ def _columns(trace: "Trace", note: str, per_epoch: float | None) -> dict[str, li
         "updates": [float(k) for k in range(1, len(points) + 1)],
         "seconds": times,
         "bytes": _bytes_until(trace, times),
-        "loss": [value for _, value in points],
+        "loss": [value if is_drawn(value) else math.inf for _, value in points],
     }
     if per_epoch:
         columns["epochs"] = [k / per_epoch for k in columns["updates"]]
@@ -172,7 +175,8 @@ def _apart(trace: "Trace", n_updates: int) -> dict[str, list[float]]:
     after = [of_rank[-n_updates:] for of_rank in by_rank.values()]
     far = [max(now) - min(now) for now in zip(*after, strict=False)]
     least = [1e-9 * max(1.0, *map(abs, now)) for now in zip(*after, strict=False)]
-    return {"apart": [v if v > small else 0.0 for v, small in zip(far, least, strict=True)]}
+    alike = [v <= small < math.inf for v, small in zip(far, least, strict=True)]
+    return {"apart": [0.0 if same else v for v, same in zip(far, alike, strict=True)]}
 
 
 def _packed(
@@ -212,7 +216,7 @@ def _packed(
 
 
 def _thinned(one: dict[str, Any]) -> dict[str, Any]:
-    """Keep at most 300 points, the last among them."""
+    """Keep at most 300 points, the last among them; a loss that is no finite number is None."""
     n = len(one["loss"])
     stride = max(1, -(-n // _MOST_POINTS))
     kept = [*range(0, n, stride)] + ([n - 1] if (n - 1) % stride else [])
@@ -223,5 +227,5 @@ def _thinned(one: dict[str, Any]) -> dict[str, Any]:
     return {**{name: one[name] for name in ("name", "of", "reference") if name in one}, **thin}
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.5g}")
+def _rounded(value: float) -> float | None:
+    return float(f"{value:.5g}") if is_drawn(value) else None  # a page holds no other

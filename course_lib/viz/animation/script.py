@@ -7,10 +7,10 @@ __all__ = ["FIRST", "LAST", "PARTS", "read_css", "read_esm"]
 _HERE = Path(__file__).parent / "js"
 FIRST, LAST = ("draw", "transport"), ("entry",)
 PARTS = {
-    "player": ("scene", "stage", "strips", "timeline", "player"),
-    "timeline": ("scene", "timeline", "timelines"),
-    "chart": ("scales", "chart"),
-    "race": ("scales", "race"),
+    "player": ("scene", "stage", "strips", "curves", "timeline", "player"),
+    "timeline": ("scene", "curves", "timeline", "timelines"),
+    "chart": ("scales", "curves", "chart"),
+    "race": ("scales", "curves", "race"),
     "landscape": ("scales", "landscape"),
     "explore": ("explore",),
 }

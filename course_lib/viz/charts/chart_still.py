@@ -3,6 +3,7 @@
 from typing import Any
 
 from course_lib.viz.colours import OKABE_ITO, curve_looks
+from course_lib.viz.stills.lines import draw_line, name_gaps
 from course_lib.viz.stills.parts import INK, LINE, Still
 
 __all__ = ["chart_still"]
@@ -56,12 +57,19 @@ def _draw(figure: Still, chart: dict[str, Any], bottom: float, title: str) -> No
 
 def _draw_bars(axes: Any, chart: dict[str, Any]) -> None:
     names = [name for name, *_ in chart["bars"]]
-    values = [max(value, chart["x_range"][0]) for _, value, *_ in chart["bars"]]
+    low = chart["x_range"][0]
+    values = [max(value, low) for _, value, *_ in chart["bars"]]
     colours = [OKABE_ITO[5] if told else "#40566b" for *_, told in chart["bars"]]
     if chart["x_log"]:
         axes.set_xscale("log")
-    drawn = axes.barh(range(len(names)), values, 0.65, color=colours)
-    axes.bar_label(drawn, [text for _, _, text, _ in chart["bars"]], padding=4, fontsize=8)
+    axes.barh(range(len(names)), values, 0.65, color=colours)
+    for row, (value, (_, _, text, _)) in enumerate(zip(values, chart["bars"], strict=True)):
+        end = value if chart["x_log"] else max(value, 0.0)  # names stand left of bars below 0
+        axes.annotate(text, (end, row), xytext=(4, 0), textcoords="offset points", fontsize=8,
+                      va="center")  # fmt: skip
+    if low < 0:
+        axes.spines["left"].set_visible(False)
+        axes.axvline(0, color=INK, linewidth=0.8)
     axes.set_yticks(range(len(names)), names)
     axes.set_xlim(*chart["x_range"])
     axes.set_xticks([], minor=True)
@@ -78,9 +86,12 @@ def _draw_lines(axes: Any, chart: dict[str, Any]) -> None:
     for line in chart["lines"]:
         look = looks[line["name"]]
         if line["faint"]:
-            axes.plot(line["x"], line["y"], linewidth=0.8, alpha=0.45, color=look["color"])
+            look = {"linewidth": 0.8, "alpha": 0.45, "color": look["color"]}
         else:
-            axes.plot(line["x"], line["y"], label=line["name"], **look)
+            look = {"label": line["name"], **look}
+        draw_line(axes, line["x"], line["y"], line.get("gaps", ()), **look)
+    if any("gaps" in line for line in chart["lines"]):
+        name_gaps(axes)
     axes.set_xscale("log" if chart["x_log"] else "linear")
     axes.set_yscale("log" if chart["y_log"] else "linear")
     axes.set_xlim(*chart["x_range"])

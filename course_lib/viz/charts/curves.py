@@ -2,15 +2,19 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from course_lib.trace.trace import Trace
 
-__all__ = ["Curve", "check_curves", "loss_curve", "pack_curves"]
+__all__ = ["MOST", "Curve", "check_curves", "gaps_of", "is_drawn", "loss_curve", "pack_curves",
+           "values_of", "with_gaps"]  # fmt: skip
 
 Curve = Sequence[tuple[float, float]]
+
+MOST = 1e150
+"""What is larger is drawn like what is infinite: axes add, subtract and multiply such numbers."""
 
 _MOST_POINTS = 400
 
@@ -59,8 +63,59 @@ def loss_curve(trace: "Trace", name: str = "loss_partial") -> list[tuple[float, 
     ]
 
 
+def is_drawn(value: float) -> bool:
+    """Say whether a number has a place on an axis: NaN, infinity and what is near to it have none.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+
+    Returns
+    -------
+    bool
+        Whether it has.
+    """
+    return abs(value) <= MOST
+
+
+def with_gaps(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Keep the points of a curve that can be drawn, and where its gaps begin.
+
+    Parameters
+    ----------
+    points : iterable of (float, float)
+        The curve. Points without a place on the first axis are left out.
+
+    Returns
+    -------
+    list of (float, float)
+        Of each stretch of values that cannot be drawn the first alone: minus infinity where it is
+        that, or near to it, else infinity, for NaN too.
+    """
+    kept: list[tuple[float, float]] = []
+    for x, y in points:
+        if not is_drawn(x):
+            continue
+        if is_drawn(y):
+            kept.append((x, y))
+        elif not (kept and math.isinf(kept[-1][1])):
+            kept.append((x, -math.inf if y < 0 else math.inf))
+    return kept
+
+
+def values_of(points: Sequence[tuple[float, float]]) -> list[float | None]:
+    """Return the values of a curve from ``with_gaps`` as a page holds them: None is a gap."""
+    return [None if math.isinf(y) else y for _, y in points]
+
+
+def gaps_of(points: Sequence[tuple[float, float]]) -> list[tuple[float, bool]]:
+    """Return where the gaps of a curve from ``with_gaps`` begin, and whether it leaves upwards."""
+    return [(x, y > 0) for x, y in points if math.isinf(y)]
+
+
 def check_curves(curves: Mapping[str, Curve] | None) -> dict[str, list[tuple[float, float]]]:
-    """Copy curves with finite points only, or say what is wrong with them.
+    """Copy curves, with gaps where they cannot be drawn, or say what is wrong with them.
 
     Parameters
     ----------
@@ -70,7 +125,7 @@ def check_curves(curves: Mapping[str, Curve] | None) -> dict[str, list[tuple[flo
     Returns
     -------
     dict of str to list of (float, float)
-        The curves in order of time; points that are not finite are left out.
+        The curves in order of time, as ``with_gaps`` returns them.
 
     Raises
     ------
@@ -87,12 +142,12 @@ def check_curves(curves: Mapping[str, Curve] | None) -> dict[str, list[tuple[flo
     checked = {}
     for name, points in curves.items():
         try:
-            pairs = sorted((float(time_s), float(value)) for time_s, value in points)
+            pairs = [(float(time_s), float(value)) for time_s, value in points]
         except (TypeError, ValueError):
             raise TypeError(
                 f"curves[{name!r}] must be a list of (time in seconds, value), got {points!r:.80}"
             ) from None
-        checked[str(name)] = [pair for pair in pairs if all(map(math.isfinite, pair))]
+        checked[str(name)] = with_gaps(sorted(pair for pair in pairs if is_drawn(pair[0])))
     return checked
 
 
@@ -109,17 +164,24 @@ def pack_curves(curves: Mapping[str, Curve] | None, tick_s: float) -> list[dict[
     Returns
     -------
     list of dict
-        ``name``, ``t`` (ticks) and ``v`` (five digits) of each curve.
+        ``name``, ``t`` (ticks) and ``v`` (five digits, None for a gap) of each curve, and ``gaps``
+        where there are any: the tick at which one begins, and whether the curve leaves upwards.
     """
     packed = []
     for name, points in check_curves(curves).items():
-        stride = max(1, -(-len(points) // _MOST_POINTS))
-        kept = points[::stride] + (points[-1:] if (len(points) - 1) % stride else [])
+        kept = [(round(time_s / tick_s), float(f"{value:.5g}")) for time_s, value in _thin(points)]
+        gaps = gaps_of(kept)
         packed.append(
-            {
-                "name": name,
-                "t": [round(time_s / tick_s) for time_s, _ in kept],
-                "v": [float(f"{value:.5g}") for _, value in kept],
-            }
+            {"name": name, "t": [t for t, _ in kept], "v": values_of(kept)}
+            | ({"gaps": gaps} if gaps else {})
         )
     return packed
+
+
+def _thin(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Keep some points, the last one and all gaps among them."""
+    stride, last = max(1, -(-len(points) // _MOST_POINTS)), len(points) - 1
+    return [
+        point for k, point in enumerate(points)
+        if k % stride == 0 or k == last or math.isinf(point[1])
+    ]  # fmt: skip

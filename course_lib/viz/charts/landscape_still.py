@@ -54,8 +54,12 @@ def landscape_still(landscape: dict[str, Any], title: str = "") -> Still:
         number = names.index(walk["name"]) if several else walk["rank"]
         colour = OKABE_ITO[CURVE_COLOURS[number % 7]]
         label = walk["name"] if several else f"rank {walk['rank']}"
+        if walk["left"]:
+            label += f" (leaves what can be drawn {walk['left']})"
         axes.plot(walk["x"], walk["y"], "-", color=colour, linewidth=1.2, label=label)
-        axes.plot(walk["x"][-1:], walk["y"][-1:], "o", color=colour, markersize=6)
+        end = "x" if walk["left"] else "o"
+        axes.plot(walk["x"][-1:], walk["y"][-1:], end, color=colour, markersize=6,
+                  markeredgewidth=2 if walk["left"] else None)  # fmt: skip
     axes.set_xlim(*landscape["x_range"])
     axes.set_ylim(*landscape["y_range"])
     axes.tick_params(length=2.5, labelsize=8, colors=INK)

@@ -60,10 +60,12 @@ def draw_placed_graph(
     Raises
     ------
     ValueError
-        If there are no nodes, or more than 64.
+        If there are no nodes, or more than 64; a node uses one that does not stand before it; or
+        one has no worker among ``lanes``, or no size.
     """
     if not 1 <= len(inputs) <= MOST_NODES:
         raise ValueError(f"inputs must have 1 to {MOST_NODES} nodes, got {len(inputs)}")
+    _check(inputs, placement, sizes, len(lanes))
     at, borders = _places(inputs, placement, len(lanes))
     width = _LEFT + _COLUMN * (max(x for x, _ in at.values()) + 1)
     height = _TOP + borders[-1] + 0.1
@@ -82,6 +84,34 @@ def draw_placed_graph(
     boxes = {name: _box(axes, name, middle[name], placement[name]) for name in inputs}
     _draw_edges(axes, inputs, placement, sizes, middle, boxes)
     return figure
+
+
+def _check(
+    inputs: Mapping[str, Sequence[str]],
+    placement: Mapping[str, int],
+    sizes: Mapping[str, int],
+    n_lanes: int,
+) -> None:
+    before: set[str] = set()
+    for name, used in inputs.items():
+        for other in used:
+            if other not in before:
+                why = "stands after it, or waits for itself" if other in inputs else "is none"
+                raise ValueError(
+                    f"inputs[{name!r}] must be nodes that stand before it, got {other!r}, which "
+                    f"{why}"
+                )
+        before.add(name)
+        if placement.get(name) not in range(n_lanes):
+            raise ValueError(
+                f"placement[{name!r}] must be a worker from 0 to {n_lanes - 1}, as lanes has them, "
+                f"got {placement.get(name)!r}"
+            )
+        for other in used:
+            if sizes and other not in sizes and placement[other] != placement[name]:
+                raise ValueError(
+                    f"sizes must have the bytes of every node that crosses, got none for {other!r}"
+                )
 
 
 def _places(

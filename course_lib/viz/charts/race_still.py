@@ -3,6 +3,7 @@
 from typing import Any
 
 from course_lib.viz.colours import curve_looks
+from course_lib.viz.stills.lines import draw_line, name_gaps
 from course_lib.viz.stills.parts import INK, LINE, Still
 
 __all__ = ["race_still"]
@@ -33,12 +34,18 @@ def race_still(race: dict[str, Any], title: str = "") -> Still:
     lowest = figure.put(0.8, 0.55, _WIDTH - 0.95, 0.7) if apart else axes
     for runner, look in zip(race["runners"], looks, strict=True):
         if "apart" in runner:
-            lowest.plot(runner[across["key"]], runner["apart"], **look)
+            draw_line(lowest, runner[across["key"]], runner["apart"], **look)
     for seed in race["seeds"]:
         colour = looks[seed["of"]]["color"]
-        axes.plot(seed[across["key"]], seed["loss"], linewidth=0.7, alpha=0.4, color=colour)
+        draw_line(axes, seed[across["key"]], seed["loss"], linewidth=0.7, alpha=0.4, color=colour)
     for runner, look in zip(race["runners"], looks, strict=True):
-        axes.plot(runner[across["key"]], runner["loss"], label=runner["name"], **look)
+        x, y = runner[across["key"]], runner["loss"]
+        gaps = [
+            (x[k], True) for k, v in enumerate(y) if v is None and (not k or y[k - 1] is not None)
+        ]
+        draw_line(axes, x, y, gaps, label=runner["name"], **look)
+    if any(None in runner["loss"] for runner in race["runners"]):
+        name_gaps(axes)
     if "target" in race:
         axes.axhline(race["target"], color=INK, linewidth=0.8)
     axes.set_yscale("log" if race["y_log"] else "linear")

@@ -1,4 +1,4 @@
-"""The parts of still pictures that have axes: the timeline and curves."""
+"""The parts of still pictures that have axes: the figure and the timeline."""
 
 import io
 from collections.abc import Sequence
@@ -15,15 +15,14 @@ from matplotlib.ticker import LogFormatter
 from PIL import Image
 
 from course_lib.viz.animation.scene import Scene
-from course_lib.viz.colours import BLACK_INK, CURVE_COLOURS, OKABE_ITO, PASSES
+from course_lib.viz.colours import BLACK_INK, OKABE_ITO, PASSES
 from course_lib.words.units import time_unit
 
-__all__ = ["INK", "LINE", "SOFT", "WORK", "Still", "cut", "draw_critical_path", "draw_curves",
-           "draw_timeline", "last_word", "png_of"]  # fmt: skip
+__all__ = ["INK", "LINE", "SOFT", "WORK", "Still", "cut", "draw_critical_path", "draw_timeline",
+           "last_word", "png_of"]  # fmt: skip
 
 INK, SOFT, LINE, WORK = BLACK_INK, "#57606a", "#c3c8ce", "#40566b"
 _DPI = 100
-_DASHES = ("-", "--", ":")
 _HALF_BAR = 0.31  # of a lane
 _PASS_NAMES = ("forward", "backward", "input gradient", "weight gradient", "all-reduce")
 
@@ -256,28 +255,6 @@ def draw_critical_path(axes: Axes, scene: Scene, unit_s: float) -> None:
     if path:
         path = [(0.0, path[0][1]), *path]
         axes.plot(*zip(*path, strict=True), color=INK, linewidth=2.2, zorder=4)
-
-
-def draw_curves(axes: Axes, curves: dict[str, list[tuple[float, float]]]) -> None:
-    """Draw curves with their names.
-
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes
-        Where to draw.
-    curves : dict of str to list of (float, float)
-        The points of each, by name.
-    """
-    for index, (name, points) in enumerate(curves.items()):
-        axes.plot(
-            [x for x, _ in points], [y for _, y in points], label=name, linewidth=1.8,
-            color=OKABE_ITO[CURVE_COLOURS[index % 7]], linestyle=_DASHES[index % 3],
-        )  # fmt: skip
-    axes.tick_params(length=2.5, labelsize=8, colors=INK)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color=LINE, linewidth=0.5)
-    if curves:
-        axes.legend(fontsize=8, frameon=False, loc="best")
 
 
 def last_word(text: str, room: float) -> str:

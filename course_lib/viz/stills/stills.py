@@ -14,7 +14,8 @@ from course_lib.viz.animation.layouts import Point
 from course_lib.viz.animation.scene import Scene
 from course_lib.viz.animation.snapshot import telling_moments, what_is_where
 from course_lib.viz.charts.curves import Curve, check_curves
-from course_lib.viz.stills.parts import Still, draw_critical_path, draw_curves, draw_timeline
+from course_lib.viz.stills.lines import draw_curves
+from course_lib.viz.stills.parts import Still, draw_critical_path, draw_timeline
 from course_lib.viz.stills.stage import draw_stage
 from course_lib.words.units import time_unit
 

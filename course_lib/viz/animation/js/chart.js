@@ -3,7 +3,8 @@
 function renderChart({ model, el }) {
   const chart = model.get("chart"), title = model.get("title");
   const names = chart.bars?.map(([name]) => name) ?? [...new Set(chart.lines.map((line) => line.name))];
-  const told = chart.said || [title, ...names].filter(Boolean).join("; ") || "no curves";
+  const hasGaps = chart.lines?.some((line) => line.gaps) ?? false;
+  const told = (chart.said || [title, ...names].filter(Boolean).join("; ") || "no curves") + (hasGaps ? `; a cross: ${NO_NUMBER}` : "");
   const { root } = makeRoot(el, "chart", `chart: ${title || told}`);
   if (title) html("div", { class: "lm-title" }, root, title);
   const svg = draw("svg", { width: "100%", role: "img", "aria-label": told }, root);
@@ -63,9 +64,10 @@ function drawLines(svg, chart, width, height) {
   const names = chart.lines.filter((line) => !line.faint), looks = looksOf(names, 1);
   const columns = chart.lines.map((line) => {
     const { stroke: colour, "stroke-dasharray": dash } = looks[Math.max(0, names.findIndex((other) => other.name === line.name))];
-    const d = line.x.map((at, j) => `${j ? "L" : "M"}${x(at).toFixed(1)} ${clamp(y(line.y[j]), top, low).toFixed(1)}`).join("");
+    const d = curvePath(line.x, line.y, x, (v) => clamp(y(v), top, low));
+    drawGaps(svg, line.gaps, x, top, low, colour, 1, line.faint ? "lm-faint" : "");
     draw("path", { class: line.faint ? "lm-curve lm-faint" : "lm-curve", d, stroke: colour, ...(line.faint ? {} : { "stroke-dasharray": dash }) }, svg);
-    if (!line.faint && line.x.length < 30) line.x.forEach((at, j) => draw("circle", { cx: x(at), cy: clamp(y(line.y[j]), top, low), r: 3.5, style: `fill: ${colour}`, class: "lm-dot" }, svg));
+    if (!line.faint && line.x.length < 30) line.x.forEach((at, j) => line.y[j] === null || draw("circle", { cx: x(at), cy: clamp(y(line.y[j]), top, low), r: 3.5, style: `fill: ${colour}`, class: "lm-dot" }, svg));
     return { line, colour, dash };
   });
   const named = [];
@@ -76,7 +78,8 @@ function drawLines(svg, chart, width, height) {
     const end = at < x(px);
     draw("text", { class: "lm-legend", "font-size": 12, x: end ? x(px) - 9 : at, y: mid, "text-anchor": end ? "end" : "start" }, svg, name);
   }
-  const shown = columns.filter(({ line }) => !line.faint);
+  const shown = columns.filter(({ line }) => !line.faint).map(({ line, colour, dash }) => ({ name: line.name, colour, dash }));
+  if (chart.lines.some((line) => line.gaps)) shown.push({ name: NO_NUMBER });
   if (shown.length > 1 || chart.legend) legendOf(svg, shown, chart, x, y, left, right, top, low);
 }
 
@@ -94,7 +97,8 @@ function leastCrowded(chart, x, y, places, wide, deep) {
   const inside = ([cx, cy], px, py) => px > cx - 8 && px < cx + wide + 8 && py > cy - 8 && py < cy + deep + 8;
   const spots = (chart.points ?? []).flatMap(([name, px, py]) => [0, 3, 6].map((shift) => [x(px) + shift * name.length * 0.9, y(py)]));
   for (const line of chart.lines) line.x.forEach((at, j) => {
-    const k = Math.min(j + 1, line.x.length - 1), dx = x(line.x[k]) - x(at), dy = y(line.y[k]) - y(line.y[j]);
+    if (line.y[j] === null) return;
+    const next = Math.min(j + 1, line.x.length - 1), k = line.y[next] === null ? j : next, dx = x(line.x[k]) - x(at), dy = y(line.y[k]) - y(line.y[j]);
     for (const f of [0, 0.25, 0.5, 0.75]) spots.push([x(at) + f * dx, y(line.y[j]) + f * dy]);
   });
   return places.map((place) => [spots.filter(([px, py]) => inside(place, px, py)).length, place]).sort((a, b) => a[0] - b[0])[0][1];
@@ -102,13 +106,14 @@ function leastCrowded(chart, x, y, places, wide, deep) {
 
 // The legend stands in the corner in which least is in its way.
 function legendOf(svg, shown, chart, x, y, left, right, top, low) {
-  const wide = 40 + 7.6 * Math.max(...shown.map(({ line }) => line.name.length)), deep = 18 * shown.length + 6;
+  const wide = 40 + 7.6 * Math.max(...shown.map(({ name }) => name.length)), deep = 18 * shown.length + 6;
   const corners = [[right - wide, top], [right - wide, low - deep], [left + 12, top], [left + 12, low - deep]];
   const [cx, cy] = leastCrowded(chart, x, y, corners, wide, deep);
-  shown.forEach(({ line, colour, dash }, i) => {
+  shown.forEach(({ name, colour, dash }, i) => {
     const at = cy + 12 + 18 * i;
-    draw("path", { class: "lm-curve", d: `M${cx} ${at}h24`, stroke: colour, "stroke-dasharray": dash }, svg);
-    draw("text", { class: "lm-legend", "font-size": 12.5, x: cx + 31, y: at }, svg, line.name);
+    if (colour) draw("path", { class: "lm-curve", d: `M${cx} ${at}h24`, stroke: colour, "stroke-dasharray": dash }, svg);
+    else draw("path", { class: "lm-gap", d: crossAt(cx + 12, at, 0.9) }, svg);
+    draw("text", { class: "lm-legend", "font-size": 12.5, x: cx + 31, y: at }, svg, name);
   });
 }
 
@@ -119,13 +124,14 @@ function drawBars(svg, chart, width, lane) {
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("height", height);
   const [x0, x1] = chart.x_range, x = scaleOf(x0, x1, chart.x_log, left, right);
+  const zero = chart.x_log ? left : clamp(x(0), left, right);  // where bars begin
   chart.bars.forEach(([name, value, text, told], i) => {
-    const y = top + (i + 0.5) * lane, end = Math.max(left + 2, Math.min(right, x(value)));
+    const y = top + (i + 0.5) * lane, end = value < 0 ? clamp(x(value), left, zero) : Math.max(zero + 2, Math.min(right, x(value)));
     draw("text", { class: "lm-bar-name", "font-size": 13, x: left - 8, y, "text-anchor": "end" }, svg, fit(name, left - 16, 7.2));
-    draw("rect", { class: told ? "lm-told" : "lm-amount", x: left, y: y - thick / 2, width: end - left, height: thick }, svg);
-    draw("text", { class: "lm-legend", "font-size": 13, x: end + 7, y }, svg, text);
+    draw("rect", { class: told ? "lm-told" : "lm-amount", x: Math.min(zero, end), y: y - thick / 2, width: Math.abs(end - zero), height: thick }, svg);
+    draw("text", { class: "lm-legend", "font-size": 13, x: Math.max(zero, end) + 7, y }, svg, text);
   });
-  draw("path", { class: "lm-lane", d: `M${left} ${top}V${top + n * lane}` }, svg);
+  draw("path", { class: "lm-lane", d: `M${zero} ${top}V${top + n * lane}` }, svg);
   if (chart.x_label) draw("text", { class: "lm-tick", "font-size": 12, x: left, y: height - 10 }, svg, chart.x_label);
 }
 

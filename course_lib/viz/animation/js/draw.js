@@ -6,6 +6,9 @@ const COLOURS = ["#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00
 // The order in which curves take them begins with those that are seen best on white and on black.
 const CURVE_ORDER = [5, 4, 2, 6, 0, 1, 3];
 
+// What is said of a value that is null: it was infinite, or NaN, which a page cannot hold.
+const NO_NUMBER = "no finite number";
+
 function draw(name, attributes, parent, text) {
   const node = document.createElementNS(SVG, name);
   for (const key in attributes) node.setAttribute(key, attributes[key]);

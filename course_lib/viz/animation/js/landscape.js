@@ -114,11 +114,13 @@ function arrowOf(x0, y0, x1, y1, short) {
 }
 
 function sentence(name, all, many) {
-  const losses = all.map(([, p]) => p.loss), far = Math.max(...all.flatMap(([, a]) => all.map(([, b]) => Math.hypot(a.x - b.x, a.y - b.y))));
+  const losses = all.map(([, p]) => p.loss), told = losses.filter((loss) => loss !== null), far = Math.max(...all.flatMap(([, a]) => all.map(([, b]) => Math.hypot(a.x - b.x, a.y - b.y))));
   const n = all[0][0].replicas;
   const what = all.length === 1 && n > 1 ? `${n} replicas on one spot, loss ${short(losses[0])}` : all.length === 1 ? `loss ${short(losses[0])}` : far < 1e-6 ? `${all.length} replicas on one spot, loss ${short(losses[0])}`
-    : `${all.length} replicas up to ${short(+far.toPrecision(3))} apart, losses ${short(Math.min(...losses))} to ${short(Math.max(...losses))}`;
-  return many ? `${name}: ${what}` : what;
+    : `${all.length} replicas up to ${short(+far.toPrecision(3))} apart, losses ${told.length ? short(Math.min(...told)) : NO_NUMBER} to ${short(told.length === losses.length ? Math.max(...told) : null)}`;
+  const left = [...new Set(all.filter(([walk, { n }]) => walk.left && n === walk.t.length).map(([walk]) => walk.left))];
+  const whole = left.length ? `${what}; leaves what can be drawn ${left.join(", ")}` : what;
+  return many ? `${name}: ${whole}` : whole;
 }
 
 // The heights as shades of the text's colour, which fits light and dark.

@@ -78,13 +78,14 @@ function makeCurvesOf(svg, race, across, width, k, excess, hatch, tell) {
     tick({ x: right - 4, y: y(race.target) - 9 * k }, `target ${short(race.target)}`, "end");
   }
   const cover = draw("rect", { x: left, y: 0, width: 0, height }, draw("clipPath", { id: clip }, svg));
-  const pathOf = (one) => one.loss.map((v, j) => `${j ? "L" : "M"}${x(one[across.key][j]).toFixed(1)} ${clamp(y(v), top, low).toFixed(1)}`).join("");
+  const pathOf = (one) => curvePath(one[across.key], one.loss, x, (v) => clamp(y(v), top, low));
   const looks = looksOf(race.runners, k), look = (i) => looks[i];
   const grown = draw("g", { "clip-path": `url(#${clip})` }, svg);
   for (const seed of race.seeds) draw("path", { class: "lm-curve lm-seed", d: pathOf(seed), stroke: look(seed.of).stroke }, grown);
   const marks = race.runners.map((runner, i) => {
     draw("path", { class: "lm-curve", d: pathOf(runner), ...look(i) }, grown);
-    const hit = race.target === undefined ? -1 : runner.loss.findIndex((v) => v <= race.target);
+    drawGaps(grown, runner.loss.flatMap((v, j) => v === null && runner.loss[j - 1] !== null ? [[runner[across.key][j], true]] : []), x, top, low, look(i).stroke, k);
+    const hit = race.target === undefined ? -1 : runner.loss.findIndex((v) => v !== null && v <= race.target);
     const flag = hit < 0 ? null : draw("path", { class: "lm-flag", style: `fill: ${look(i).stroke}`, d: `M${x(runner[across.key][hit])} ${y(race.target)}v${-16 * k}l${9 * k} ${5 * k}l${-9 * k} ${5 * k}` }, svg);
     const dot = draw("circle", { r: 5.5 * k, style: `fill: ${look(i).stroke}`, class: "lm-dot" }, svg);
     return { runner, dot, flag, hit };
@@ -95,10 +96,10 @@ function makeCurvesOf(svg, race, across, width, k, excess, hatch, tell) {
     cover.setAttribute("width", Math.max(0, x(at) - left));
     head.setAttribute("transform", `translate(${x(at).toFixed(1)} 0)`);
     tell(marks.map(({ runner, dot, flag, hit }) => {
-      const n = reached(runner[across.key], at);
-      dot.setAttribute("visibility", n ? "visible" : "hidden");
+      const n = reached(runner[across.key], at), isThere = n > 0 && runner.loss[n - 1] !== null;
+      dot.setAttribute("visibility", isThere ? "visible" : "hidden");
       flag?.setAttribute("visibility", n > hit ? "visible" : "hidden");
-      if (n) { dot.setAttribute("cx", x(runner[across.key][n - 1])); dot.setAttribute("cy", clamp(y(runner.loss[n - 1]), top, low)); }
+      if (isThere) { dot.setAttribute("cx", x(runner[across.key][n - 1])); dot.setAttribute("cy", clamp(y(runner.loss[n - 1]), top, low)); }
       return n;
     }));
   } };
@@ -111,7 +112,7 @@ function drawApart(svg, grown, race, across, x, looks, left, right, top, low, k)
   for (const at of [0, most]) draw("text", { class: "lm-tick", "font-size": 12 * k, x: left - 8 * k, y: y(at), "text-anchor": "end" }, svg, short(+at.toPrecision(2)));
   draw("text", { class: "lm-tick", "font-size": 12 * k, x: left + 8 * k, y: top - 8 * k }, svg, "how far the replicas' checksums lie apart");
   race.runners.forEach((runner, i) => {
-    const d = runner.apart?.map((v, j) => `${j ? "L" : "M"}${x(runner[across.key][j]).toFixed(1)} ${y(v).toFixed(1)}`).join("");
+    const d = runner.apart && curvePath(runner[across.key], runner.apart, x, y);
     if (d) draw("path", { class: "lm-curve lm-distance", d, ...looks[i] }, grown);
   });
 }
@@ -131,12 +132,12 @@ function makeBoard(board, runners) {
     const told = rows.map(({ runner, now, sums, row }, i) => {
       const n = places[i], loss = n ? runner.loss[n - 1] : null;
       now.textContent = n ? `loss ${short(loss)}` : "not begun";
-      if (n && (best === null || loss < best.loss)) best = { loss, name: runner.name };
+      if (n && loss !== null && (best === null || loss < best.loss)) best = { loss, name: runner.name };
       if (sums) {
         const far = n ? runner.apart[n - 1] : 0;
-        sums.className = n ? (far ? "lm-apart" : "lm-alike") : "";
-        sums.textContent = n ? (far ? `replicas apart: ${short(far)}` : "replicas alike") : "";
-        if (n) row.dataset.alike = !far;
+        sums.className = n ? (far === 0 ? "lm-alike" : "lm-apart") : "";
+        sums.textContent = n ? (far === 0 ? "replicas alike" : `replicas apart: ${short(far)}`) : "";
+        if (n) row.dataset.alike = far === 0;
       }
       return n ? `${runner.name} ${short(loss)}` : `${runner.name} has not begun`;
     });

@@ -1,13 +1,13 @@
 // Axes: where they have ticks, how numbers lie on them, and how numbers are written.
 
-const short = (value) => Math.abs(value) >= 1e6 || (value && Math.abs(value) < 1e-3)
+const short = (value) => value === null ? NO_NUMBER : Math.abs(value) >= 1e6 || (value && Math.abs(value) < 1e-3)
   ? value.toExponential(1).replace(".0e", "e").replace("e+", "e")
   : value.toLocaleString("en", { maximumSignificantDigits: 4 });
 
 // Where an axis has its ticks: powers of ten and, where there are few, multiples of them; or round steps.
 function axis(low, high, log) {
   if (log) {
-    const found = [], decades = Math.log10(high / low);
+    const found = [], decades = Math.log10(high) - Math.log10(low);
     const digits = decades < 1 ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : decades < 2.5 ? [1, 2, 5] : [1];
     for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high) + 1e-9; power++)
       for (const digit of digits) {
@@ -24,7 +24,7 @@ function axis(low, high, log) {
 }
 
 const scaleOf = (low, high, log, from, to) => log
-  ? (v) => from + (to - from) * Math.log(Math.max(v, low * 1e-9) / low) / Math.log(high / low)
+  ? (v) => from + (to - from) * (Math.log(Math.max(v, low * 1e-9)) - Math.log(low)) / (Math.log(high) - Math.log(low))
   : (v) => from + (to - from) * (v - low) / (high - low || 1);
 
 // How many of sorted positions lie before another: the last of them is where something is now.

@@ -136,7 +136,7 @@ function drawCritical(svg, scene, x, y) {
 const digits = (value, most) => value.toLocaleString("en", { maximumSignificantDigits: most });
 
 function makeCurves(svg, scene, curves, x, left, right, top, low, k) {
-  const all = curves.flatMap((c) => c.v), least = Math.min(...all), most = Math.max(...all);
+  const all = curves.flatMap((c) => c.v).filter((v) => v !== null), least = Math.min(...all), most = Math.max(...all);
   if (!all.length) return () => {};
   const y = (value) => low - (most > least ? (value - least) / (most - least) : 0.5) * (low - top);
   for (const value of new Set([most, least]))
@@ -144,7 +144,8 @@ function makeCurves(svg, scene, curves, x, left, right, top, low, k) {
   draw("path", { class: "lm-lane", d: `M${left} ${top}V${low}H${right}` }, svg);
   const marks = curves.map((c, i) => {
     const colour = COLOURS[CURVE_ORDER[i % 7]], dash = ["", `${6 * k} ${4 * k}`, `${2 * k} ${3 * k}`][i % 3];
-    draw("path", { class: "lm-curve", d: c.t.map((t, j) => `${j ? "L" : "M"}${x(t).toFixed(1)} ${y(c.v[j]).toFixed(1)}`).join(""), stroke: colour, "stroke-dasharray": dash }, svg);
+    draw("path", { class: "lm-curve", d: curvePath(c.t, c.v, x, y), stroke: colour, "stroke-dasharray": dash }, svg);
+    drawGaps(svg, c.gaps, x, top, low, colour, k);
     const dot = draw("circle", { r: 5 * k, fill: colour, class: "lm-dot" }, svg);
     const name = draw("text", { class: "lm-legend", "font-size": 12 * k, x: right - 8 * k, y: top + (6 + 15 * i) * k, "text-anchor": "end" }, svg);
     return { c, dot, name, shown: null };
@@ -155,9 +156,10 @@ function makeCurves(svg, scene, curves, x, left, right, top, low, k) {
     while (j + 1 < c.t.length && c.t[j + 1] <= tick) j++;
     if (j === mark.shown) return;
     mark.shown = j;
-    dot.setAttribute("display", j < 0 ? "none" : "");
-    name.textContent = j < 0 ? c.name : `${c.name} ${digits(c.v[j], 4)}`;
-    if (j >= 0) { dot.setAttribute("cx", x(c.t[j])); dot.setAttribute("cy", y(c.v[j])); }
+    const isThere = j >= 0 && c.v[j] !== null;
+    dot.setAttribute("display", isThere ? "" : "none");
+    name.textContent = j < 0 ? c.name : `${c.name} ${isThere ? digits(c.v[j], 4) : NO_NUMBER}`;
+    if (isThere) { dot.setAttribute("cx", x(c.t[j])); dot.setAttribute("cy", y(c.v[j])); }
   });
 }
 
