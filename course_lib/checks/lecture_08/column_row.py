@@ -210,17 +210,22 @@ def _case(
 
 
 def _pair(case: Case, call: int) -> _Pair:
-    """Draw what is the same for all ranks, rounded so that it can be read."""
-    rng, m, hidden = (
-        case.rng(case.workers, call),
-        case.settings["examples"],
-        case.settings["hidden"],
-    )
+    """Draw what is the same for all ranks, rounded so that it can be read.
+
+    No hidden unit is so near 0 that the order of a sum decides on which side of it: units of
+    exactly 0 have inputs and biases of 0.
+    """
+    rng, at_zero = case.rng(case.workers, call), case.settings["at_zero"]
+    m, hidden = case.settings["examples"], case.settings["hidden"]
     shapes = (m, _N_IN), (m, _N_OUT), (hidden, _N_IN), (hidden,), (_N_OUT, hidden), (_N_OUT,)
-    x, dy, columns, b1, rows, b2 = (np.round(rng.normal(size=shape), 2) for shape in shapes)
-    if case.settings["at_zero"]:  # however the sum is rounded
-        x[0], b1[::2] = 0, 0
-    return _Pair(x, dy, columns, b1, rows, b2 + np.where(b2 < 0, -0.5, 0.5))
+    while True:
+        x, dy, columns, b1, rows, b2 = (np.round(rng.normal(size=shape), 2) for shape in shapes)
+        if at_zero:
+            x[0], b1[::2] = 0, 0
+        near = np.abs(x @ columns.T + b1) < 1e-6
+        near[0, ::2] &= not at_zero
+        if not near.any():
+            return _Pair(x, dy, columns, b1, rows, b2 + np.where(b2 < 0, -0.5, 0.5))
 
 
 @cache
