@@ -119,10 +119,9 @@ print(f"loss {run(hundred_steps, workers=1, time_limit_s=20).values[0]:.1f}")
 # **Spec:** the numbers 0 to `n_examples - 1` in random order, cut into arrays of `batch_size`; the
 # last array has those that are left. All orders are equally likely, and a second call with the same
 # generator gives another one. (The check counts over many epochs: which examples meet in a batch,
-# how many keep their place, how many are followed by a larger number, from which quarter of the
-# table into which they come; of three examples, whether each of the six orders comes. What differs
-# from a fair shuffle by no more than luck, it accepts.) **Budget:** no messages; without
-# `course_lib.data`.
+# how many keep their place, how many are followed by a larger number, and from which quarter of the
+# table into which they come. What differs from a fair shuffle by no more than luck, it accepts.)
+# **Budget:** no messages; without `course_lib.data`.
 
 
 # %% tags=["exercise"] name="minibatches"
