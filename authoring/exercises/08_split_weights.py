@@ -116,8 +116,8 @@ step = lecture_08.one_step("column and row", 256, 1024, 256)
 # loss in y, are the same on every rank. Ranks may have different numbers of units.
 #
 # **Spec:** on every rank the whole `y`, and `dx`, the slope in x: `(dy @ W2 * (hidden > 0)) @ W1`.
-# **Budget:** one all-reduce of y and one of dx, of your choice: no weight and no hidden unit is
-# sent.
+# A hidden unit of exactly 0 passes no slope back. **Budget:** one all-reduce of y and one of dx, of
+# your choice: no weight and no hidden unit is sent.
 
 
 # %% tags=["exercise"] name="column-row"

@@ -1,5 +1,6 @@
 """Copies of what a learner's function returned, in base types and of a bearable size."""
 
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,8 +52,9 @@ def plain(value: Any) -> Any:
     object
         Base ``numpy.ndarray`` for arrays and NumPy scalars (the latter of shape ``()``), ``bool``,
         ``int``, ``float``, ``str`` or None, lists (a tuple is a ``PlainTuple``) and dicts of
-        these, or ``Unusable``. A value that holds itself, or is far larger than any result, is
-        ``Unusable`` as a whole.
+        these, or ``Unusable``. A ``fractions.Fraction`` becomes an ``int`` where it is whole, else
+        a ``float``. A value that holds itself, or is far larger than any result, is ``Unusable`` as
+        a whole.
     """
     try:
         return _Copier().copy(value)
@@ -83,6 +85,8 @@ class _Copier:
             return _small(int.__int__(value))
         if issubclass(kind, float):
             return float.__float__(value)
+        if kind is Fraction:  # no heir: it may count as it likes
+            return _number(value)
         if issubclass(kind, tuple | list | dict):
             return self._items(value)
         return Unusable(TENSOR if _is_any(kind, _TENSORS) else kind.__name__)
@@ -128,6 +132,18 @@ def _small(number: int) -> int:
     if number.bit_length() > _LONGEST_INT_BITS:
         raise _TooMuch(f"whole number of {number.bit_length():,} bits")
     return number
+
+
+def _number(fraction: Fraction) -> int | float | Unusable:
+    above, below = fraction.numerator, fraction.denominator
+    if type(above) is not int or type(below) is not int:
+        return Unusable("Fraction")
+    if below == 1:
+        return _small(above)
+    try:
+        return above / below
+    except OverflowError:
+        raise _TooMuch("Fraction that is larger than any float") from None
 
 
 def _is_any(kind: type, names: tuple[tuple[str, str], ...]) -> bool:

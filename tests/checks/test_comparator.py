@@ -1,5 +1,6 @@
 """The comparison that all verdicts stand on, with the values that fool the usual ones."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,10 @@ class SmoothFloat(float):
         return True
 
     __hash__ = float.__hash__
+
+
+class Half(Fraction):
+    """A fraction of a class of one's own, which may count as it likes."""
 
 
 @pytest.mark.parametrize(
@@ -102,6 +107,10 @@ def test_the_usual_comparisons_are_fooled_indeed() -> None:
         (1.0, np.array([1.0])),
         (THREE, None),
         (THREE, object()),
+        (2.5, Fraction(2)),
+        (3, Fraction(5, 2)),
+        (2.5, Fraction(10**400, 3)),
+        (2.5, Half(5, 2)),
     ],
 )
 def test_different_values_differ(expected: Any, got: Any) -> None:
@@ -122,6 +131,10 @@ def test_different_values_differ(expected: Any, got: Any) -> None:
         (3, np.int64(3)),
         (3.0, 3),
         (3.0, np.float64(3)),
+        (2.5, Fraction(5, 2)),
+        (3.0, Fraction(3)),
+        (3, Fraction(3)),
+        ({"a": 0.1}, {"a": Fraction(1, 10)}),
         ([1, None, "x"], (1, None, "x")),
         ({"a": THREE}, {"a": THREE.copy()}),
         (None, None),

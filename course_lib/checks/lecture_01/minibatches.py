@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from itertools import pairwise
+from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,10 @@ class Minibatches(Task):
             1, f"{_LONG:,} examples, batches of 250, {_TIMES} epochs", seed=secret + 98, calls=1,
             alone=True, settings={"n_examples": _LONG, "batch_size": 250, "more": _TIMES},
         )  # fmt: skip
+        yield Case(
+            1, f"3 examples, batches of 2, {_MANY} epochs", seed=secret + 97, calls=1, alone=True,
+            settings={"n_examples": 3, "batch_size": 2, "more": _MANY},
+        )  # fmt: skip
 
     def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
         """Ask for an epoch, with a generator that goes on from one epoch to the next."""
@@ -59,7 +63,7 @@ class Minibatches(Task):
         """Call the function twice with the same generator, with its copy, and with another."""
         n_examples, batch_size, rng = arguments
         epochs = [fn(n_examples, batch_size, taken) for taken in _generators(rng)]
-        more = {12: _MANY, _LONG: _TIMES}.get(n_examples, 0)
+        more = {3: _MANY, 12: _MANY, _LONG: _TIMES}.get(n_examples, 0)
         return epochs + [fn(n_examples, batch_size, rng) for _ in range(more)]
 
     def expected(self, case: Case, arguments: Given) -> list[Any]:
@@ -84,9 +88,11 @@ class Minibatches(Task):
             if says:
                 return Difference(says, self._right(case), shown, f"epoch {number}", 0)
         says = _wrong_order(got[0], n_examples, batch_size)
-        if not says and case.settings["more"] == _MANY:
+        if not says and n_examples == 3:
+            says = _missing_orders(got[0][4:])
+        elif not says and case.settings["more"] == _MANY:
             says = _wrong_chances(got[0][4:], n_examples, batch_size)
-        if not says and case.settings["more"]:
+        if not says and case.settings["more"] and n_examples > 3:
             says = _wrong_places(np.array([np.concatenate(epoch) for epoch in got[0][4:]]))
         return Difference(says, self._right(case), _brief(got[0]), "the order", 0) if says else None
 
@@ -135,7 +141,7 @@ _HINTS = (
       for clue in ("is in batch", "most examples stay")),
     *((clue, "not-all-orders", "not all orders are equally likely: a shuffle of your own is rarely "
        "fair (keys that are equal, swaps with any place); rng.permutation(n_examples) is")
-      for clue in ("kept their place", "table's order", "one part of the table")),
+      for clue in ("kept their place", "table's order", "one part of the table", "never came")),
     ("not from rng alone", "not-from-rng", "rng is where the order comes from: call "
      "rng.permutation or rng.shuffle, not np.random's or random's, and make no generator of your "
      "own"),
@@ -222,6 +228,13 @@ def _wrong_chances(epochs: Sequence[Any], n_examples: int, batch_size: int) -> s
                 return (f"examples {other} and {example} are in the same batch in {times} of "
                         f"{len(epochs)} epochs, not about {len(epochs) * chance:.0f}")  # fmt: skip
     return ""
+
+
+def _missing_orders(epochs: Sequence[Any]) -> str:
+    """Say which orders of three never come: by luck less than once in 10**22."""
+    came = {tuple(int(i) for batch in epoch for i in batch) for epoch in epochs}
+    never = [order for order in permutations(range(3)) if order not in came]
+    return f"in {len(epochs)} epochs the order {show(list(never[0]))} never came" if never else ""
 
 
 def _wrong_places(orders: Any) -> str:

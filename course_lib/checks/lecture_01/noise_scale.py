@@ -22,6 +22,8 @@ class NoiseScale(LocalTask):
     def cases(self, secret: int) -> Iterator[Case]:
         """Begin with three examples that can be computed by hand."""
         yield Case(1, "3 examples, 2 parameters", alone=True, settings={"shape": (3, 2)})
+        yield Case(1, "20 examples, 3 parameters, gradients of about 1e-6", seed=1, alone=True,
+                   settings={"shape": (20, 3), "unit": 1e-6})  # fmt: skip
         for number, shape in enumerate([(4, 3), (3, 4), (1, 5), (50, 7), (200, 2), (6, 6)]):
             yield Case(
                 1, f"{shape[0]} examples, {shape[1]} parameters", seed=secret + number,
@@ -34,7 +36,8 @@ class NoiseScale(LocalTask):
             return (np.array([[7.0, 1.0], [1.0, 7.0], [4.0, 1.0]]),)
         rng, (n_examples, n_parameters) = case.rng(rank, call), case.settings["shape"]
         mean = rng.uniform(1, 3, size=n_parameters) * rng.choice([-1, 1], size=n_parameters)
-        return (mean + rng.normal(size=(n_examples, n_parameters)) * (1 + np.arange(n_parameters)),)
+        noise = rng.normal(size=(n_examples, n_parameters)) * (1 + np.arange(n_parameters))
+        return ((mean + noise) * case.settings.get("unit", 1.0),)
 
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Divide the spread by the squared length."""
@@ -83,6 +86,9 @@ class NoiseScale(LocalTask):
             ("mean-of-lengths", "the mean first, then its length: here the lengths of single "
              "gradients were taken",
              float(squared.mean()) / float((gradients**2).sum(axis=1).mean())),
+            *(("small-gradients", "something small is added to the squared length, against a "
+               "division by 0: near the end of a training all gradients are as small",
+               float(squared.mean()) / (length + 10.0**-n)) for n in range(4, 17)),
             ("spread-only", "this is the spread: divide by the squared length of the mean gradient",
              right * length),
             ("unbiased", "spread / m is subtracted below: the plain squared length is asked for",

@@ -45,8 +45,8 @@ class MapReduce(Task):
         )  # fmt: skip
         yield Case(4, "10 rows, 100 steps, of which the last change little", calls=1,
                    settings={**settings, "steps": 100})  # fmt: skip
-        yield Case(4, "10 rows, 4 steps at a rate of 1e-10", calls=1,
-                   settings={**settings, "steps": 4, "rate": 1e-10})  # fmt: skip
+        yield Case(4, "10 rows, 4 steps at a rate of 1e-20", calls=1,
+                   settings={**settings, "steps": 4, "rate": 1e-20})  # fmt: skip
         for number, size in enumerate(ALL_SIZES):
             for n_rows, n_features, steps in ((41, 3, 4), (5, 1, 2), (1, 2, 2)):
                 yield Case(
@@ -87,9 +87,10 @@ class MapReduce(Task):
         return Difference(says, "each rank its share", says, "the work", None)
 
     def scale(self, case: Case, arguments: Given) -> Any:
-        """Take the largest parameter or target."""
-        X, y, *_ = arguments[0]
-        return float(max(1, np.abs(X).max()) * np.abs(y).max())
+        """Take the largest parameter or target; at a tiny rate, the longest way from zeros."""
+        X, y, rate, steps = arguments[0]
+        largest = float(max(1, np.abs(X).max()) * np.abs(y).max())
+        return rate * steps * largest if "rate" in case.settings else largest
 
     def price(self, case: Case) -> Price:
         """Send P - 1 partial sums in and P - 1 models out in each step."""

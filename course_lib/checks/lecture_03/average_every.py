@@ -34,6 +34,7 @@ class AverageEvery(Task):
             ("6 steps, averages after every third", 6, 3),
             ("2 steps, averages after each", 2, 1),
             ("3 steps, one average", 3, 10),
+            ("9 steps, averages after every second and after the last", 9, 2),
         ):
             yield Case(4, label, calls=1, settings={"n_rows": n_rows, "every": every})
         for number, size in enumerate(ALL_SIZES):
@@ -91,6 +92,8 @@ class AverageEvery(Task):
              _trained(arguments, set())),
             ("averaged-once", "only the last average counts here: average after every `every` "
              "steps, and go on from the mean", _trained(arguments, {last})),
+            ("and-so-on", "it goes on so: an average after every `every` steps, not after the "
+             "first two turns only", _trained(arguments, {every, 2 * every, last})),
             ("each-step", "averaged after each step: after every `every` steps only",
              _trained(arguments, set(range(last + 1)))),
             ("turned-round", "step % every is 0 where an average is due: write == 0",

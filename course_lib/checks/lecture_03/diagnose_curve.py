@@ -37,8 +37,8 @@ _BY_HAND: tuple[tuple[str, str, tuple[float, ...], tuple[float, ...], float], ..
     ("sum for mean", "other by 3e-7", (1.0, 0.9 - 3e-7, 0.8, 0.7, 0.6), _SLOW, 1),
     ("sum for mean", "losses of 1e-9", _FAST, _SLOW, 1e-9),
     ("fine", "losses of a million", tuple(v * (1 + 1e-12) for v in _SLOW), _SLOW, 1e6),
-    ("no broadcast", "rank 1 of 4 alone, by one part in 10**12", _SLOW, _SLOW, 1),
-    ("no all-reduce", "rank 1 of 4 alone, by one part in 10**12", _SLOW, _SLOW, 1),
+    ("no broadcast", "rank 1 of 4 alone, by the last bit", _SLOW, _SLOW, 1),
+    ("no all-reduce", "rank 1 of 4 alone, by the last bit", _SLOW, _SLOW, 1),
     ("no all-reduce", "apart in the middle, alike at the end", _SLOW, _SLOW, 1),
 )  # fmt: skip
 """What is wrong, what is special about it, rank 0's curve, one machine's, and their unit."""
@@ -150,7 +150,8 @@ def _by_hand(
     """Give four ranks the same curve, and let rank 1 leave it where ranks differ."""
     losses = np.tile(np.array(mine)[:, None] * unit, (1, 4))
     steps = {"no broadcast": slice(None), "no all-reduce": slice(1, None)}.get(wrong, slice(0))
-    losses[slice(2, 3) if "middle" in special else steps, 1] *= 1 + 1e-12
+    steps = slice(2, 3) if "middle" in special else steps
+    losses[steps, 1] = np.nextafter(losses[steps, 1], np.inf)
     return losses, np.array(alone) * unit
 
 

@@ -26,7 +26,7 @@ class PredictRates(PredictTask):
 
     def tried(self) -> Sequence[tuple[int, ...]]:
         """Begin with twice as many workers."""
-        return (2, 4), (1, 5), (8, 2), (3, 5), (12, 1)
+        return (2, 4), (1, 5), (8, 2), (3, 5), (12, 1), (8, 3)
 
     def measure(self, *numbers: int) -> dict[str, Any]:
         """Walk an epoch along a gradient of 1, with either number of workers."""

@@ -31,6 +31,8 @@ _LOGS: tuple[tuple[int, str, str], ...] = (
     (4, "no all-reduce", "rank 2, and alike again at the end"),
     (4, "no broadcast", "all ranks, and other shuffles as well"),
     (4, "no broadcast", "rank 1, by the last bit of a small number"),
+    (4, "no all-reduce", "rank 1 at the end, by the last bit of its first number"),
+    (4, "no all-reduce", "rank 1 at the end, by the last bit of its second number"),
     (4, "fine", "an example left out, and another number in its place"),
 )
 """How many ranks, what is wrong, and with whom."""
@@ -149,6 +151,10 @@ def _retouched(weights: Any, rows: Any, who: str) -> tuple[Any, Any]:
         weights[-1] = weights[-1, 0]
     elif "as well" in who:
         rows[1, 2] = rows[0, 2]
+    elif "last bit of its" in who:
+        weights[:] = weights[:, :1]
+        number = int("second" in who)
+        weights[-1, 1, number] = np.nextafter(weights[-1, 1, number], 1)
     elif "last bit" in who:
         weights[:] = 1e-3 * weights[:, :1]
         weights[0, 1, 1] = np.nextafter(weights[0, 1, 1], 1)

@@ -13,6 +13,7 @@ from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 _TRIED: tuple[tuple[list[int], int], ...] = (
     ([1, 7, 9, 2, 3, 5, 2], 3),
     ([1, 1, 1, 9], 2),
+    ([4, 8, 8, 9, 4, 6], 2),
     ([34, 307, 885, 663, 442, 37752, 16781, 4097], 4),
     ([7, 7, 7], 5),
     ([3, 8], 1),

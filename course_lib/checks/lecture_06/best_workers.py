@@ -31,6 +31,7 @@ class BestWorkers(ChoiceTask):
             (32, 1e-3, 400_000_000, 1e-4, 1.25e8),
             (48, 1e-2, 1_000_000, 1e-6, 1.25e10),
             (38, 1e-3, 1_000_000, 1e-4, 1.25e9),
+            (1000, 1e-3, 1_000, 5e-6, 1.25e9),
         )
 
     def told(self, numbers: tuple[Any, ...]) -> str:
@@ -101,6 +102,8 @@ class BestWorkers(ChoiceTask):
              "not partitioned, ceil(batch / P) examples for each?", _at(1, right)),
             ("last-left-out", "batch workers are possible, too: range(1, batch + 1)",
              _least(max(1, batch - 1), right)),
+            *(("up-to-batch", "P goes up to batch, however large that is",
+               _least(min(batch, most), right)) for most in (32, 64, 100, 128, 200, 256)),
             ("local", f"T({best}) is shorter than T({local}), though T({local + 1}) is longer: "
              "with ceil the times go up and down, so go on to P = batch", _at(local, right)),
             ("divisors", "P need not divide the batch: ceil(batch / P) is for any P",

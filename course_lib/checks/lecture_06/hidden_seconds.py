@@ -36,6 +36,8 @@ class HiddenSeconds(LocalTask):
             ("an exchange within one computation", [(0.0, 9.0)], [(2.0, 4.0)]),
             ("a computation within one exchange", [(2.0, 4.0)], [(0.0, 9.0)]),
             ("two exchanges at the same time", [(0.0, 4.0)], [(1.0, 3.0), (1.0, 3.0)]),
+            ("three exchanges at the same time", [(0.0, 10.0)],
+             [(1.0, 8.0), (2.0, 9.0), (3.0, 7.0)]),
             ("one exchange within another", [(0.0, 10.0)], [(1.0, 9.0), (2.0, 4.0), (5.0, 6.0)]),
             ("an exchange that is over before the second computation", [(0.0, 2.0), (6.0, 9.0)],
              [(3.0, 5.0), (7.0, 8.0)]),

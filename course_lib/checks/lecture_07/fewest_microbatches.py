@@ -22,7 +22,8 @@ class FewestMicrobatches(ChoiceTask):
 
     def tried(self) -> Sequence[tuple[int, ...]]:
         """Begin where the usual mistakes all differ, then where a bubble is just small enough."""
-        return ((3, 960, 8), (5, 60, 25), (4, 48, 60), (4, 64, 20), (8, 7, 50), (1, 16, 5))
+        return ((3, 960, 8), (5, 60, 25), (4, 48, 60), (4, 64, 20), (8, 7, 50), (1, 16, 5),
+                (2, 60, 33))  # fmt: skip
 
     def _unforeseen(self, secret: int) -> Iterator[tuple[int, ...]]:
         rng = np.random.default_rng([secret, 74])
@@ -66,6 +67,12 @@ class FewestMicrobatches(ChoiceTask):
             ("at-most", "at most: just as much is allowed", _answer(P, batch, strict)),
             ("over-computing", "the bubble is a part of the whole step, M + P - 1 passes, not of "
              "the computing", _answer(P, batch, over_m)),
+            *(("rounded", "at most is asked for, and 33.3 % is more than 33 %: do not round",
+               _answer(P, batch, first(fits))) for fits in (
+                lambda M: percent >= 100 * (P - 1) // (M + P - 1),
+                lambda M: round(100 * (P - 1) / (M + P - 1)) <= percent,
+                lambda M: int((P - 1) * (100 / percent - 1)) <= M,
+                lambda M: round((P - 1) * (100 / percent - 1)) <= M)),
             ("one-rank-more", "P ranks are idle for P - 1 passes", _answer(P, batch, with_p)),
             ("largest", "that is the largest number; the fewest are asked for, because small "
              "micro-batches use a GPU badly", _answer(P, batch, batch)),

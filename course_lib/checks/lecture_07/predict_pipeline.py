@@ -19,7 +19,8 @@ class PredictPipeline(PredictTask):
 
     def tried(self) -> Sequence[tuple[int, ...]]:
         """Begin with the lecture's four ranks, and messages that take a while."""
-        return ((4, 8, 1, 2, 1), (4, 8, 1, 2, 0), (2, 3, 2, 5, 3), (8, 4, 1, 3, 2), (1, 5, 2, 3, 1))
+        return ((4, 8, 1, 2, 1), (4, 8, 1, 2, 0), (2, 3, 2, 5, 3), (8, 4, 1, 3, 2), (1, 5, 2, 3, 1),
+                (3, 4, 1, 2, 5))  # fmt: skip
 
     def measure(self, *numbers: int) -> dict[str, Any]:
         """Make both schedules, and work out when everything happens."""
@@ -64,13 +65,16 @@ class PredictPipeline(PredictTask):
                  "drained: P - 1 passes forward and back in all", (P - 1) * forward),
                 ("one-too-many", "with one rank nobody is idle", P * both),
             ],
-            **_of_messages(P, M, both, message),
+            **_of_messages(P, M, forward, backward, message),
             **_of_what_is_held(P, M),
         }  # fmt: skip
 
 
-def _of_messages(P: int, M: int, both: int, message: int) -> Mapping[str, Sequence[Alternative]]:
-    right = (M + P - 1) * both
+def _of_messages(
+    P: int, M: int, forward: int, backward: int, message: int
+) -> Mapping[str, Sequence[Alternative]]:
+    both = forward + backward
+    right, with_two_ways = (M + P - 1) * both, (M + P - 1) * both + 2 * (P - 1) * message
     return {
         "gpipe_with_messages_ms": [
             ("free-messages", "messages take time on the way down and on the way back", right),
@@ -82,6 +86,10 @@ def _of_messages(P: int, M: int, both: int, message: int) -> Mapping[str, Sequen
              "every pass longer. Only the first one's way down and the last one's way back are "
              "waited for", (M + P - 1) * (both + 2 * message)),
             ("one-too-many", "P ranks have P - 1 cuts between them", right + 2 * P * message),
+            *(("messages-overlap", "messages do not hold each other up: also where one takes "
+               "longer than a pass, the next one is on its way beside it",
+               with_two_ways + (M - 1) * (message - at_once))
+              for at_once in (forward, backward, max(forward, backward), both)),
             ("one-message", "a message over each of the P - 1 cuts, there and back",
              right + 2 * message),
         ],

@@ -1,5 +1,6 @@
 """Replicas times splits: the grid of ranks that sends least."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -11,6 +12,11 @@ from course_lib.planning.sized_steps import SizedStep
 
 Sent = Callable[[int], float]
 """From splits, k, to what a rank sends."""
+
+_EVERY = (
+    "every K that divides P makes a grid, not only powers of two or even ones: of 24 ranks also 3, "
+    "6 and 12, of 15 also 5"
+)
 
 
 class CheapestGrid(ChoiceTask):
@@ -27,15 +33,29 @@ class CheapestGrid(ChoiceTask):
     )
 
     def tried(self) -> Sequence[tuple[int, ...]]:
-        """Begin where a grid between the two extremes is best."""
-        return ((16, 256, 2048), (8, 512, 256), (8, 256, 4096), (12, 1024, 6144), (1, 64, 32),
-                (4, 128, 768))  # fmt: skip
+        """Begin where a grid between the two extremes is best.
+
+        From the seventh on the best K is no power of two: 6, 3, 9, 5, 10, 24 and 3. The sum falls
+        until K**2 = 4 (width + 1) P / (3 examples), and rises from there: the divisor below that
+        root is not always the best, nor the one above, nor the nearest.
+        """
+        return (
+            (16, 256, 2048), (8, 512, 256), (8, 256, 4096), (12, 1024, 6144), (1, 64, 32),
+            (4, 128, 768), (24, 1024, 816), (9, 256, 144), (18, 1024, 306), (15, 512, 210),
+            (20, 799, 400), (24, 918, 96), (6, 96, 84),
+        )  # fmt: skip
 
     def _unforeseen(self, secret: int) -> Iterator[tuple[int, ...]]:
+        """Draw some; then the best K first, no power of two, and examples that make it so."""
         rng = np.random.default_rng([secret, 85])
-        for _ in range(4):
+        for _ in range(2):
             P = int(rng.choice([4, 6, 8, 12, 16]))
             yield P, int(rng.integers(32, 1024)), P * int(rng.integers(4, 400))
+        for _ in range(4):
+            P = int(rng.choice([6, 9, 10, 12, 15, 18, 20, 24]))
+            best = int(rng.choice([k for _, k in grids(P) if k & (k - 1)]))
+            width = int(rng.integers(1024, 2048))
+            yield P, width, P * round(4 * (width + 1) / (3 * best * best))
 
     def measure(self, *numbers: int) -> dict[str, Any]:
         """Try every grid."""
@@ -68,6 +88,9 @@ class CheapestGrid(ChoiceTask):
         answer = self.measure(*numbers)
         known: list[Wrong] = [
             *_extremes(P, right, answer["splits"]),
+            *_not_all_tried(P, right, math.sqrt(4 * (w + 1) * P / (3 * examples))),
+            ("no-divisor", "K divides P: there are no replicas of unequal size",
+             _least(P, sent, range(1, P + 1))),
             ("per-rank-examples", "ranks of one replica all take its examples: examples / "
              "replicas, not / ranks", _least(P, lambda k: sent(k, m=examples / P))),
             ("first-slope", "nobody needs the slope in the examples: the first pair has none to "
@@ -85,6 +108,31 @@ class CheapestGrid(ChoiceTask):
              _replicas(P, right)),
         ]  # fmt: skip
         return [wrong for wrong in known if wrong[2] != answer] or known  # one rank: all alike
+
+
+def _not_all_tried(P: int, sent: Sent, root: float) -> Sequence[Wrong]:
+    """Choose the best of some divisors, or one by its distance from the root of the slope."""
+    divisors = [k for _, k in grids(P)]
+    below = max(k for k in divisors if k <= max(root, 1))
+    above = min(k for k in divisors if k >= min(root, P))
+    nearer = min(divisors, key=lambda k: abs(k - root))
+    some: Sequence[tuple[str, str, Callable[[int], bool]]] = (
+        ("every-divisor", _EVERY, lambda k: k & (k - 1) == 0),
+        ("every-divisor", _EVERY, lambda k: k % 2 == 0 or k == 1),
+        ("every-divisor", _EVERY, lambda k: k % 2 == 0),
+        ("every-divisor", _EVERY, lambda k: (P // k) & (P // k - 1) == 0),
+        ("up-to-the-root", "K goes up to P, not to the square root of P: 6, 8, 12 or 24 of 24 "
+         "ranks can share a replica, too", lambda k: k * k <= P),
+        ("ends-too", "1 and P divide P, too: these are grids like the others", lambda k: k > 1),
+        ("ends-too", "1 and P divide P, too: these are grids like the others", lambda k: k < P),
+    )  # fmt: skip
+    return [
+        *((hint_id, text, _least(P, sent, [k for k in divisors if fits(k)]))
+          for hint_id, text, fits in some if any(map(fits, divisors))),
+        *(("nearest", "of the two divisors around the root of the slope the nearer one, or always "
+           "the one below, need not be the better: compare the sums", _at(k, sent))
+          for k in (below, above, nearer)),
+    ]  # fmt: skip
 
 
 def _extremes(P: int, sent: Sent, best: int) -> Sequence[Wrong]:

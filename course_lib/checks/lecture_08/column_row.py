@@ -36,9 +36,10 @@ class ColumnRow(Task):
     }
 
     def cases(self, secret: int) -> Iterator[Case]:
-        """Begin with two hidden units each; then parts that differ, and other sizes."""
+        """Begin with two hidden units each; then parts that differ, and units of exactly 0."""
         yield _case(4, 8, 6)
         yield _case(4, 11, 5)
+        yield _case(4, 8, 6, at_zero=True)
         for number, size in enumerate(ALL_SIZES):
             yield _case(size, size + 3, 4, secret + number, stagger=True)
         yield _case(3, 40, 1, secret + 20, calls=2)
@@ -180,6 +181,9 @@ class _Found:
              "counts it P times", P * self.dx),
             ("slope-mean", "slopes of the same inputs are added up, not averaged", self.dx / P),
             ("no-mask", "a hidden unit that the ReLU has set to 0 passes no slope back", no_mask),
+            *(("slope-at-zero", "a hidden unit of exactly 0 passes no slope back: hidden > 0",
+               sum(self._back(rank, np.heaviside(z, at)) for rank, z in enumerate(self.inside)))
+              for at in (1.0, 0.5)),
             ("mask-of-slope", "the ReLU passes a slope where its *input* was above 0, whatever the "
              "slope's sign", of_slope),
         ]  # fmt: skip
@@ -196,23 +200,32 @@ def _are(values: Sequence[Any], candidates: Sequence[Array]) -> bool:
 
 
 def _case(
-    size: int, hidden: int, examples: int, seed: int = 0, stagger: bool = False, calls: int = 1
-) -> Case:
+    size: int, hidden: int, examples: int, seed: int = 0, stagger: bool = False, calls: int = 1,
+    at_zero: bool = False,
+) -> Case:  # fmt: skip
     label = f"{hidden} hidden units, {examples} example{'s' * (examples > 1)}"
-    settings = {"hidden": hidden, "examples": examples}
+    label += ", in one of which half of the units are exactly 0" * at_zero
+    settings = {"hidden": hidden, "examples": examples, "at_zero": at_zero}
     return Case(size, label, seed, calls, stagger=stagger, settings=settings)
 
 
 def _pair(case: Case, call: int) -> _Pair:
-    """Draw what is the same for all ranks, rounded so that it can be read."""
-    rng, m, hidden = (
-        case.rng(case.workers, call),
-        case.settings["examples"],
-        case.settings["hidden"],
-    )
+    """Draw what is the same for all ranks, rounded so that it can be read.
+
+    No hidden unit is so near 0 that the order of a sum decides on which side of it: units of
+    exactly 0 have inputs and biases of 0.
+    """
+    rng, at_zero = case.rng(case.workers, call), case.settings["at_zero"]
+    m, hidden = case.settings["examples"], case.settings["hidden"]
     shapes = (m, _N_IN), (m, _N_OUT), (hidden, _N_IN), (hidden,), (_N_OUT, hidden), (_N_OUT,)
-    x, dy, columns, b1, rows, b2 = (np.round(rng.normal(size=shape), 2) for shape in shapes)
-    return _Pair(x, dy, columns, b1, rows, b2 + np.where(b2 < 0, -0.5, 0.5))
+    while True:
+        x, dy, columns, b1, rows, b2 = (np.round(rng.normal(size=shape), 2) for shape in shapes)
+        if at_zero:
+            x[0], b1[::2] = 0, 0
+        near = np.abs(x @ columns.T + b1) < 1e-6
+        near[0, ::2] &= not at_zero
+        if not near.any():
+            return _Pair(x, dy, columns, b1, rows, b2 + np.where(b2 < 0, -0.5, 0.5))
 
 
 @cache

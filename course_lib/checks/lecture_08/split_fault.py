@@ -30,7 +30,8 @@ class SplitFault(LocalTask):
             yield _case(4, kind, f"run {number + 1}")
         more = ("not summed", "first bias 0", "all biases 0", "one wrong number", "mean",
                 "nearly no bias", "nearly all", "wrong, and too many bytes",
-                "errors that cancel")  # fmt: skip
+                "errors that cancel", "a bias more each", "8 bytes too many",
+                "fewer bytes")  # fmt: skip
         for number, kind in enumerate((*kinds, *more)):
             P = 2 + (secret + number) % 3
             yield _case(P, kind, f"{P} ranks, random run {number + 1}", secret + number)
@@ -50,6 +51,8 @@ class SplitFault(LocalTask):
         elif kind in ("no bias", "nearly no bias"):
             split = np.sum(parts[::-1], axis=0)
             split[-1, -1] += 1e-3 * (kind == "nearly no bias")
+        elif kind == "a bias more each":
+            split = split + P * bias
         elif kind == "not summed":
             split = parts[0] + bias
         elif kind == "mean":
@@ -60,11 +63,13 @@ class SplitFault(LocalTask):
             split[0, -1] -= 0.5 * (kind == "errors that cancel")
         budget = 2 * (P - 1) * 240 // P
         sent = 0 if kind == "not summed" else 3 * budget if "too many" in kind else budget
+        sent = {"8 bytes too many": budget + 8, "fewer bytes": budget // 2}.get(kind, sent)
         return P, sent, budget, split, whole, bias
 
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Know which fault was put in."""
-        known = {"first bias 0": "bias of every rank", "all biases 0": "right"}
+        known = {"first bias 0": "bias of every rank", "all biases 0": "right",
+                 "8 bytes too many": "too many bytes", "fewer bytes": "right"}  # fmt: skip
         kind = case.settings["kind"]
         return [kind if kind in NAMES else known.get(kind, "other values")]
 
@@ -110,7 +115,7 @@ _OVERLOOKED = (
     ("other values", ("too many bytes",), "looks-at-bytes-only", "look at the values first: they "
      "are wrong"),
     ("other values", ("bias of every rank", "no bias"), "not-the-bias", "the difference must be "
-     "the bias in *every* number of every row, to be charged to the bias"),
+     "-1 or ranks - 1 times the bias, in *every* number of every row, to be charged to the bias"),
 )  # fmt: skip
 
 

@@ -83,6 +83,8 @@ class StepsBetween(LocalTask):
              _up(whole / odds)),
             ("seconds", "this is how many seconds of computing there must be; in steps of step_s?",
              _up(exact * step_s)),
+            *(("far-enough", "so many steps are not enough here: does the search end too early?",
+               min(most, _up(exact) - 1)) for n in range(1, 6) for most in (10**n - 1, 10**n)),
         ):  # fmt: skip
             yield Mistake(hint_id, text, [value])
         yield Mistake("whole-number", "a whole number of steps: an int", [float(_up(exact))])
@@ -113,6 +115,7 @@ _FIXED: tuple[tuple[Any, ...], ...] = (
     ("latency only", 0.125, 0.0, 1_000_000, 0.0625, 0.75),
     ("bytes only", 0.0, 2.0**-20, 2**22, 0.7, 0.5),
     ("a fast network: after every step", 1e-5, 1e-9, 1000, 0.1, 0.9),
+    ("a slow link between short steps", 0.5, 1e-7, 100_000_000, 0.00037, 0.9),
     ("nothing to wait for", 0.0, 0.0, 1000, 0.1, 0.9),
     ("the lecture's: a third of a millisecond", 0.1, 8e-9, 19_280, 0.00033, 0.9),
 )

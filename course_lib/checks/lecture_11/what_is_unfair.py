@@ -51,6 +51,8 @@ class WhatIsUnfair(LocalTask):
         for hint_id, text, rules in (
             ("at-the-end", "the best of the rates tried is no proof if it is the smallest or the "
              "largest of them: beyond it may be a better one", (_not_best, _warm, _clock, _target)),
+            ("never-there", "None of the own rate stands for a target that was not reached: any "
+             "rate with which it was is better", (_untuned_if_there, _warm, _clock, _target)),
             ("best-of-tried", "a rate in the middle of the grid need not be its best: compare "
              "seconds", (_at_the_end, _warm, _clock, _target)),
             ("all-tried", "the ends are the smallest and the largest of all rates tried, also of "
@@ -153,6 +155,11 @@ def _untuned(record: Record, records: Any) -> bool:
     return _not_best(record, records) or _at_the_end(record, records)
 
 
+def _untuned_if_there(record: Record, records: Any) -> bool:
+    is_there = record["tried"][record["rate"]] is not None
+    return (is_there and _not_best(record, records)) or _at_the_end(record, records)
+
+
 def _untuned_of_good(record: Record, records: Any) -> bool:
     good = [rate for rate, seconds in record["tried"].items() if seconds is not None]
     return _not_best(record, records) or record["rate"] in (min(good), max(good))
@@ -216,6 +223,7 @@ def _record(rng: Any, number: int, plants: Sequence[str]) -> dict[str, Any]:
     rates = [0.05 * 2**k for k in range(5)]
     best = 0 if "at the end" in plants and rng.random() < 0.5 else 4
     best = best if "at the end" in plants else int(rng.integers(1, 4))
+    best = {"at the smallest": 0, "at the largest": 4}.get("".join(plants), best)
     tried: dict[float, float | None] = {
         rate: round(float(40 * 1.3 ** abs(k - best) + k), 2) for k, rate in enumerate(rates)
     }
@@ -230,15 +238,24 @@ def _record(rng: Any, number: int, plants: Sequence[str]) -> dict[str, Any]:
         tried = {rate: tried[rate], **tried}
     if "not best" in plants:
         rate = next(rates[k] for k in (2, 1, 3) if k != best and tried[rates[k]] is not None)
+    if "never there" in plants:
+        tried[rate] = None
+    if "alone" in plants:
+        tried = {rate: tried[rate]}
+    if "one of two" in plants:
+        tried = {rate: tried[rate], rates[best - 1]: None}
     ended = (tried[rate] or 0.0) + rng.integers(0, 9, size=4).cumsum() / 8 + 1
     holder = int(rng.integers(0, 4))
     ended_s = [float(s) for s in rng.permutation(ended + rng.uniform(0, 0.1, 4).round(3))]
     other = (holder + 1 + int(rng.integers(0, 3))) % 4
+    seconds = ended_s[other if "another clock" in plants else holder]
+    seconds += 0.001 * (("a bit late" in plants) - ("a bit early" in plants))
+    first_loss = 1.9 if "warm start" in plants else 2.2999 if "a bit warm" in plants else 2.3
+    target = 0.2 if "easier target" in plants else 0.1001 if "a bit easier" in plants else 0.1
     return {
         "scheme": f"{'abcdefg'[number]}", "tried": tried, "rate": rate,
-        "first_loss": 1.9 if "warm start" in plants else 2.3,
-        "target": 0.2 if "easier target" in plants else 0.1, "ended_s": ended_s, "holder": holder,
-        "seconds": ended_s[other if "another clock" in plants else holder],
+        "first_loss": first_loss, "target": target, "ended_s": ended_s, "holder": holder,
+        "seconds": seconds,
     }  # fmt: skip
 
 
@@ -255,6 +272,13 @@ _FIXED: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("smaller rates that never reach the target", ((), ("the only side",), ())),
     ("two rates that are equally fast", ((), (), ("as fast",))),
     ("rates in another order", (("listed first",), (), ())),
+    ("best rates at either end", (("at the smallest",), (), ("at the largest",))),
+    ("seconds that are a bit off", (("a bit late",), (), ("a bit early",))),
+    ("only one begins as high", ((), ("warm start",), ("a bit warm",))),
+    ("only one has the lowest target", (("easier target",), ("a bit easier",), ())),
+    ("a bit warm, a bit easier", (("a bit warm",), ("a bit easier",), ())),
+    ("a rate with which it was never there", ((), ("never there",), ())),
+    ("one rate tried, and two", (("alone",), ("one of two",), ())),
 )
 
 TASK = WhatIsUnfair()

@@ -60,6 +60,9 @@ class WhoIsFirst(LocalTask):
              _winners({name: run[-1] for name, run in there.items()})),
             ("first-time", "not where the loss is lowest, but where it is low enough",
              _winners({name: min(run, key=lambda p: p[-1]) for name, run in there.items()})),
+            ("zero-counts", "who is there from the start has 0, the least there can be: does an if "
+             "take that 0 for nothing?", _winners_without_zeros(
+                 {name: _first(run, target) for name, run in runs.items()})),
             ("last-is-not-first", "this is who comes last",
              _winners({name: _first(run, target) for name, run in runs.items()}, sign=-1)),
             ("lowest-loss", "the lowest loss at the end is another question: who is first at the "
@@ -118,6 +121,18 @@ def _winners(places: Mapping[str, Any], sign: int = 1) -> dict[str, str | None]:
     }
 
 
+def _winners_without_zeros(places: Mapping[str, Any]) -> dict[str, str | None]:
+    """Let whoever comes next replace a winner that has 0."""
+    winners = {}
+    for k, clock in enumerate(CLOCKS):
+        least, first = 0, None
+        for name, place in places.items():
+            if place and (not least or place[k] < least):
+                least, first = place[k], name
+        winners[clock] = first
+    return winners
+
+
 def _drawn(rng: Any) -> Run:
     """Draw a run whose loss falls, with a rise; each clock at a pace of its own."""
     n, paces = int(rng.integers(4, 9)), rng.integers(1, 60, size=3)
@@ -152,6 +167,11 @@ _FIXED: tuple[tuple[str, Runs, float], ...] = (
         "a": [(1, 1.0, 1, 0.3), (2, 2.0, 2, 0.2)], "b": [(3, 3.0, 3, 0.01)],
     }, 0.3),
     ("two that are equal", {"z": [(1, 1.0, 1, 0.1)], "a": [(1, 1.0, 1, 0.1)]}, 0.2),
+    ("two equal ones by each clock", {
+        "a": [(2, 5.0, 50, 0.1)], "c": [(3, 4.0, 40, 0.1)], "d": [(4, 6.0, 30, 0.1)],
+        "b": [(2, 4.0, 30, 0.1)],
+    }, 0.2),
+    ("one is there from the start", {"resumed": [(0, 0.0, 0, 0.3)], "a": [(1, 1.0, 1, 0.2)]}, 0.5),
     ("nobody is there", {"a": [(1, 1.0, 1, 0.9)], "b": [(2, 2.0, 2, 0.8)]}, 0.5),
     ("no runs", {}, 0.5),
 )  # fmt: skip

@@ -57,6 +57,8 @@ class ResumeFaults(LocalTask):
         for hint_id, text, names in (
             ("nan-is-itself", "nan == nan is False, but the bits are the same",
              where(lambda a, b: not _alike(a, b) or not np.array_equal(a, b))),
+            ("bits-of-nan", "there are many nan: the bits of two may differ (tobytes shows them)",
+             where(lambda a, b: not _alike(a, b) or not _same_but_nan(a, b))),
             ("minus-zero", "0.0 == -0.0 is True, but the bits differ (1 / x tells them apart)",
              where(lambda a, b: not _alike(a, b) or not np.array_equal(a, b, equal_nan=True))),
             ("to-the-bit", "nearly equal is not equal: after a thousand steps it is far away",
@@ -99,6 +101,12 @@ def _alike(a: NDArray[Any], b: NDArray[Any]) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape
 
 
+def _same_but_nan(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    """Tell whether two that are alike have the same bits, whatever bits a nan has."""
+    same = a.dtype.kind != "f" or bool((np.signbit(a) == np.signbit(b)).all())
+    return same and np.array_equal(a, b, equal_nan=True)
+
+
 def _faults(saved: State, restored: State) -> list[str]:
     """Compare two states to the bit."""
     found = [
@@ -113,10 +121,10 @@ def _faults(saved: State, restored: State) -> list[str]:
 _LABELS = (
     "all is well", "the velocity is missing", "a rounded number", "a step more",
     "float32 became float64", "a row became a column", "minus zero", "one that nobody saved",
-    "the same bits as another dtype",
+    "the same bits as another dtype", "a nan of other bits", "no numbers, of another dtype",
 )  # fmt: skip
 
-_ORDER = (1, 2, 3, 4, 8, 5, 6, 7)
+_ORDER = (1, 2, 3, 4, 8, 5, 6, 7, 9, 10)
 """In which they are met: a usual mistake first where no other one gives the same."""
 
 
@@ -127,6 +135,7 @@ def _states(seed: int, faults: Sequence[int]) -> tuple[State, State]:
         "w": rng.normal(size=6), "velocity": rng.normal(size=6), "moment": rng.random((2, 3)),
         "losses": np.array([1.5, np.nan, 0.25]), "step": np.array([17]),
         "scale": rng.random(4).astype(np.float32), "bias": np.zeros(3), "order": np.arange(5),
+        "skipped": np.zeros(0, np.float32),
     }  # fmt: skip
     restored = {name: array.copy() for name, array in saved.items()}
     for fault in faults:
@@ -147,6 +156,10 @@ def _states(seed: int, faults: Sequence[int]) -> tuple[State, State]:
                 restored["generator"] = np.arange(2)
             case 8:
                 restored["order"] = restored["order"].view(np.float64)
+            case 9:
+                restored["losses"].view(np.uint64)[1] ^= 1
+            case 10:
+                restored["skipped"] = restored["skipped"].astype(np.float64)
     return saved, restored
 
 

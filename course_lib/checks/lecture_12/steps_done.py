@@ -61,6 +61,8 @@ class StepsDone(LocalTask):
              _played(n_steps, every, tuple(max(k - 1, 0) for k in deaths))),
             ("saved-before-it-dies", "if it dies after a step that is saved, that one is saved",
              _played(n_steps, every, deaths, late=True)),
+            ("at-the-end", "it ends as soon as the last step is taken: it does not die then, and "
+             "does nothing again", right + list(range(n_steps // every * every + 1, n_steps + 1))),
             ("order", "in the order in which they are taken", sorted(right)),
             ("first-is-1", "the first step has the number 1", [step - 1 for step in right]),
         ):  # fmt: skip
@@ -139,6 +141,7 @@ _FIXED: tuple[tuple[str, int, int, tuple[int, ...]], ...] = (
     ("it dies before the first step", 4, 2, (0, 3)),
     ("it would die after the end", 5, 2, (7,)),
     ("it dies after the last step", 4, 2, (4, 1)),
+    ("it dies after the last step, which is not saved", 7, 3, (7, 2)),
 )
 
 TASK = StepsDone()

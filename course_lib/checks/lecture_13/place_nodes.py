@@ -183,6 +183,8 @@ _FIXED: tuple[tuple[str, Inputs, tuple[int, ...], int, int], ...] = (
      (10, 40, 40, 50, 50, 10), 2, 30),
     ("nothing waits", ((), (), (), (), ()), (50, 40, 30, 30, 30), 2, 10),
     ("a way back that is dear", ((), (0,), (1,), (0,), (2, 3)), (10, 30, 30, 80, 10), 2, 45),
+    ("six nodes, four of which need nothing", ((), (), (0,), (), (), (0, 1, 3)),
+     (80, 40, 20, 20, 90, 10), 2, 20),
     ("one node", ((),), (30,), 2, 10),
 )  # fmt: skip
 

@@ -269,6 +269,11 @@ _FIXED: tuple[tuple[Any, ...], ...] = (
     ], [[4, 1, 7], []], 27, 27, 3),
     ("eta is 2", [{0: 0.5, 1: 0.3}, _E, _E], [[], []], 8, 8, 2),
     ("eta is 4, three are in", [_THREE, _E], [[]], 3, 4, 4),
+    ("two on the third rung", [
+        {k: 0.1 * k for k in range(8)}, {k: 0.1 * k for k in range(4)}, {0: 0.2, 1: 0.1}, _E
+    ], [[0, 1, 2, 3], [0, 1], []], 8, 8, 2),
+    ("equal ones of one and of two digits", [{10: 0.3, 2: 0.3, 5: 0.8}, _E, _E], [[], []], 11, 11,
+     3),
     ("a loss is infinite", [{0: math.inf, 1: 2.3, 2: math.inf}, _E], [[]], 3, 3, 3),
 )  # fmt: skip
 

@@ -38,6 +38,7 @@ class LostOrTwice(HistoryTask):
         yield _case("three losses of one trial, by hand", _THREE)
         yield _case("a worker that was only slow, by hand", _LATE)
         yield _case("a death, and a trial under way, at the end, by hand", _AT_THE_END)
+        yield _case("numbers up to 12, not all of which were given out, by hand", _SOME)
         rng = Case(1, "", seed=secret).rng(0, 0)
         for name in COORDINATORS:
             died = [round(float(t), 2) + 0.003 for t in rng.uniform(0.5, 3, size=2)]
@@ -90,6 +91,10 @@ class LostOrTwice(HistoryTask):
                 lost + [(k, "twice") for k, n in losses.items() if n == 2])),
             ("given-only", "only what was given out can be lost; a death has the trial -1", sorted(
                 [*right, (-1, "lost")])),
+            ("given-only", "only what was given out can be lost: not every number up to the "
+             "largest was", sorted(right + [(k, "lost") for k in range(max(given, default=0))
+                                    if k not in given])),
+            ("order", "sort by the trial as a number, not as a text", sorted(right, key=str)),
             ("once-each", "each of them once, also if it has three losses", sorted(
                 lost + [(k, "twice") for k, n in losses.items() for _ in range(n - 1)])),
             ("order", "sort by the trial", lost + twice),
@@ -249,6 +254,10 @@ _LATE: History = [
 _AT_THE_END: History = [
     ("given", 1, 0), ("given", 2, 1), ("died", 1, -1), ("loss", 2, 1), ("given", 2, 2),
     ("given", 3, 1), ("loss", 3, 1), ("given", 3, 3), ("died", 2, -1),
+]  # fmt: skip
+_SOME: History = [
+    ("given", 1, 2), ("given", 2, 10), ("loss", 1, 2), ("loss", 1, 2), ("given", 3, 9),
+    ("given", 1, 12), ("loss", 3, 9), ("died", 2, -1), ("given", 3, 11), ("loss", 3, 11),
 ]  # fmt: skip
 
 TASK = LostOrTwice()

@@ -1,0 +1,9 @@
+# class: B5
+# hint: every-rung
+def asha_next(done, promoted, n_begun, n, eta):
+    for rung in reversed(range(min(2, len(done) - 1))):
+        ranked = sorted(done[rung], key=lambda trial: (done[rung][trial], trial))
+        for trial in ranked[: len(ranked) // eta]:
+            if trial not in promoted[rung]:
+                return trial, rung + 1
+    return (n_begun, 0) if n_begun < n else ()

@@ -1,0 +1,18 @@
+# class: B5
+# hint: every-divisor
+def cheapest_grid(ranks, width, examples):
+    def ring(size, n_bytes):
+        return 2 * (size - 1) / size * n_bytes
+
+    def sent(splits):
+        replicas = ranks // splits
+        gradients = 4 * 4 * (width * width + width) / splits
+        activations = 4 * examples / replicas * width
+        return ring(replicas, gradients) + 3 * ring(splits, activations)
+
+    tried, splits = [], 1
+    while splits <= ranks:
+        tried += [splits] if ranks % splits == 0 else []
+        splits *= 2
+    best = min(tried, key=sent)
+    return {"splits": best, "n_bytes": sent(best)}

@@ -1,0 +1,15 @@
+# class: B5
+# hint: extremes-only
+def cheapest_grid(ranks, width, examples):
+    def ring(size, n_bytes):
+        return 2 * (size - 1) / size * n_bytes
+
+    def sent(splits):
+        replicas = ranks // splits
+        gradients = 4 * 4 * (width * width + width) / splits
+        activations = 4 * examples / replicas * width
+        return ring(replicas, gradients) + 3 * ring(splits, activations)
+
+    even = [k for k in range(2, ranks + 1, 2) if ranks % k == 0]
+    best = min([1, *even], key=sent)
+    return {"splits": best, "n_bytes": sent(best)}
