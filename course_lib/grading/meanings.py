@@ -81,8 +81,8 @@ class Meanings:
                 changed |= self._changed_by(part.value)
         return given(node) | self._with_wholes(changed)
 
-    def may_do_something(self, node: ast.stmt) -> bool:
-        """Tell whether a statement may change what others have made.
+    def is_a_deed(self, node: ast.stmt) -> bool:
+        """Tell whether a statement does more than to give names a meaning, or to show something.
 
         Parameters
         ----------
@@ -92,20 +92,36 @@ class Meanings:
         Returns
         -------
         bool
-            False of what only gives names a meaning, shows something, or calls what the course
-            brings along: a run, a picture, a check.
+            True where it may change what others have made, or may fail.
         """
         if isinstance(node, Made):
             return bool(node.decorator_list) or (
                 isinstance(node, ast.ClassDef) and bool(node.bases)
             )
         parts = [*outside_of_functions(node)]
-        called = [root(part.func) for part in parts if isinstance(part, ast.Call)]
-        if any(self._home.get(name, "").partition(".")[0] in _SHOWING for name in called):
-            return False
-        return any(name not in _LOOKING for name in called) or any(
-            isinstance(part, ast.AugAssign | ast.Delete) or stored_in(part) for part in parts
+        return any(
+            (isinstance(part, ast.Call) and root(part.func) not in _LOOKING)
+            or isinstance(part, ast.AugAssign | ast.Delete)
+            or stored_in(part)
+            for part in parts
         )
+
+    def may_do_something(self, node: ast.stmt) -> bool:
+        """Tell whether a statement may change what others have made, without the course's help.
+
+        Parameters
+        ----------
+        node : ast.stmt
+            One of the notebook's.
+
+        Returns
+        -------
+        bool
+            False of what calls what the course brings along: a run, a picture, a check.
+        """
+        calls = (part for part in outside_of_functions(node) if isinstance(part, ast.Call))
+        ours = (self._home.get(root(call.func), "").partition(".")[0] in _SHOWING for call in calls)
+        return self.is_a_deed(node) and (isinstance(node, Made) or not any(ours))
 
     def _with_wholes(self, names: set[str]) -> set[str]:
         """Add what a name may be a part of: ``for row in TABLE: row[0] = 1`` changes TABLE."""

@@ -24,6 +24,24 @@ _MODULES = {
     "warnings", "weakref", "zlib", "course_lib",
 }  # fmt: skip
 _A_FEW = {
+    "builtins": {
+        "abs",
+        "all",
+        "any",
+        "filter",
+        "float",
+        "int",
+        "len",
+        "map",
+        "max",
+        "min",
+        "pow",
+        "range",
+        "round",
+        "sorted",
+        "sum",
+        "zip",
+    },
     "io": {"BytesIO", "StringIO"},
     "pickle": {"dumps"},
     "sys": {
@@ -147,6 +165,8 @@ def _in(node: ast.AST, task_module: str) -> Iterator[str]:
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
         if node.value != "__main__":  # if __name__ == "__main__":
             yield from (f'"{name}" in a text' for name in _IN_TEXTS.findall(node.value)[:1])
+    elif isinstance(node, ast.MatchClass):
+        yield from (f".{name} in a pattern" for name in node.kwd_attrs if leads_outside(name))
     elif isinstance(node, ast.Call):
         yield from _looked_up(node)
 
@@ -182,8 +202,8 @@ def _written_texts(trees: Iterable[ast.AST]) -> set[str]:
     given = [
         target
         for node in nodes
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-        for target in node.targets
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Constant)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name)
     ]
     known, others = {id(target) for target in given}, set[str | None]()

@@ -59,9 +59,9 @@ def answer_with_deeds_in(
 ) -> Answer | None:
     """Pick out what one function needs, and all that is done in the notebook before its check.
 
-    Whether a call changes a table cannot always be read off a text. So all counts here that may do
-    something, but not what begins with a function of the course (it runs or shows something), nor
-    what leads outside.
+    Whether a call changes a table cannot always be read off a text, nor whether it only tries
+    something out. So all counts here that may do something, but not what begins with a function of
+    the course (it runs or shows something), nor what leads outside; and what fails is passed over.
 
     Parameters
     ----------
@@ -77,18 +77,19 @@ def answer_with_deeds_in(
     Returns
     -------
     Answer or None
-        It goes on where a statement fails, as whoever runs a notebook does. None where it would be
-        what ``answer_in`` returns.
+        It goes on where a statement fails, as whoever runs a notebook does. None where the function
+        stands on nothing but definitions and values, or leads outside itself.
     """
     statements = _that_count(cells, name, shown)
-    first = _picked(statements, Meanings(node for _, node in statements), name)
     while any(name in given(node) for _, node in statements):
         meanings = Meanings(node for _, node in statements)
         deeds = {node for _, node in statements if meanings.may_do_something(node)}
         answer = Answer(name, _picked(statements, meanings, name, deeds), passes_over=True)
         outside = {place for _, place in foreign_in(answer, task_module)}
         if not outside:
-            return None if answer.cells == first else answer
+            trees = [ast.parse(text) for _, text in answer.cells]
+            kept = [node for tree in trees for node in tree.body]
+            return answer if any(map(meanings.is_a_deed, kept)) else None
         left = [pair for pair in statements if outside.isdisjoint(_lines_of(*pair))]
         if len(left) == len(statements):  # it stands where no statement of the notebook does
             return None

@@ -30,6 +30,7 @@ _FIRST_LINE = re.compile(r"^%%(?!time\b|timeit\b|capture\b|prun\b).*", re.DOTALL
 _MAGIC = re.compile(
     r"^[ \t]*(?:[%!?].*|[\w.]+\?{1,2}[ \t]*|[\w., \t]+=[ \t]*[%!].*)$", re.MULTILINE
 )
+_TIMED = re.compile(r"^([ \t]*)%time[ \t]+(.*)$", re.DOTALL)
 _MOST_MAGICS = 50  # a cell is read once for each
 _DEFINITION = re.compile(r"^def\s+(\w+)", re.MULTILINE)
 _NUMBER = re.compile(r"(?<!\d)(\d\d)_")
@@ -222,9 +223,15 @@ def _without_magics(source: str) -> str:
         stop = _stop_in("\n".join(lines))
         if not (0 < stop <= len(lines) and _MAGIC.match(lines[stop - 1])):
             break
-        lines[stop - 1] = ""
-    plain, without = "\n".join(lines), _MAGIC.sub("", source)
+        lines[stop - 1] = _timed(lines[stop - 1])
+    plain, without = "\n".join(lines), _MAGIC.sub(lambda found: _timed(found[0]), source)
     return without if _read(plain)[0] is None and _read(without)[0] is not None else plain
+
+
+def _timed(magic: str) -> str:
+    """Return the statement that a magic runs in the notebook itself; of others nothing."""
+    found = _TIMED.match(magic)
+    return "".join(found.groups()) if found else ""
 
 
 def _stop_in(source: str) -> int:

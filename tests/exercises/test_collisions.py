@@ -26,6 +26,8 @@ TWO_IN_ONE = {
     ("early_answers", "some-gradients", "other-moments"),  # the text has both
     ("resume_faults", "to-the-bit", "nan-is-itself"),  # of two mistakes, one is told first
     ("resume_faults", "dtype", "nan-is-itself"),
+    ("cheapest_grid", "nearest", "extremes-only"),  # the nearer divisor is an extreme there
+    ("cheapest_grid", "ends-too", "every-divisor"),  # without 1 they are the even ones there
 }
 """Task, mistake, and the hint that is right for it as well, in a case in which it shows first."""
 

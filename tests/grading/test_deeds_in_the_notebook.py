@@ -55,6 +55,26 @@ def test_what_fails_and_what_leads_outside_is_passed_over():
         _loaded("f", ((1, "1 / 0\ndef f(): pass"),), False)
 
 
+IMPORT, REFUSED = "from course_lib import run", "def run(*_, **__): raise RuntimeError('not here')"
+TRIED = {
+    "memo": "SEEN = {}\ndef f(x):\n    if x not in SEEN:\n        SEEN[x] = x\n    return SEEN[x]\n"
+    "print(f(1), run(f, 1, workers=2).values)",
+    "counter": "n = 0\ndef f(x):\n    global n\n    n += 1\n    return x\n"
+    "values = run(f, 2, workers=2)\nassert values == 2\nf(values)",
+    "another name": "def first(x):\n    return x\ndef try_it(g):\n    print(run(g, 2, workers=2))\n"
+    "f = first\ntry_it(f)",
+    "raises": "LOG = []\ndef f(x):\n    LOG.append(x)\n    return x\nf({}['x'])\nf(input())",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", TRIED.values(), ids=TRIED)
+def test_what_tries_an_answer_out_and_fails_here_is_passed_over(source):
+    more = answer_with_deeds_in(cells(IMPORT, source, CHECK), "f")
+    assert more is not None
+    texts = tuple((number, text.replace(IMPORT, REFUSED)) for number, text in more.cells)
+    assert _loaded("f", texts, more.passes_over)(2) == 2
+
+
 def test_there_is_nothing_more_where_nothing_else_is_done():
     quiet = (
         "from course_lib import run\nguess = 5\nprint(guess)\nrun(f, workers=2)\ndef g():\n    f(1)"

@@ -61,6 +61,14 @@ def test_magics_are_blanked_and_lines_stay_where_they_are(tmp_path):
     assert four.tree is None
 
 
+def test_what_a_magic_times_is_kept(tmp_path):
+    (tmp_path / "a.ipynb").write_text(
+        notebook("%time TABLE = [1]\n%timeit x = 2\nif TABLE:\n    %time checks.f(f)\n!ls")
+    )
+    (one,) = read_cells(tmp_path / "a.ipynb")
+    assert one.source == "TABLE = [1]\n\nif TABLE:\n    checks.f(f)\n"
+
+
 def test_only_lines_that_python_cannot_read_are_taken_for_magics(tmp_path):
     text = """%matplotlib inline
 files = !ls

@@ -84,7 +84,7 @@ class StepsBetween(LocalTask):
             ("seconds", "this is how many seconds of computing there must be; in steps of step_s?",
              _up(exact * step_s)),
             *(("far-enough", "so many steps are not enough here: does the search end too early?",
-               min(most, _up(exact) - 1)) for n in range(1, 6) for most in (10**n - 1, 10**n)),
+               most) for n in range(3, 6) for most in (10**n - 1, 10**n) if most < _up(exact)),
         ):  # fmt: skip
             yield Mistake(hint_id, text, [value])
         yield Mistake("whole-number", "a whole number of steps: an int", [float(_up(exact))])

@@ -156,7 +156,8 @@ def _ranks(value: Any) -> Any:
     value = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(value, list | tuple):
         return value
-    return [one.item() if isinstance(one, np.generic) else one for one in value]
+    # NumPy's own numbers have become arrays without a dimension.
+    return [one.item() if getattr(one, "shape", None) == () else one for one in value]
 
 
 def _is_placement(ranks: Any, n_nodes: int, n_workers: int) -> bool:
