@@ -120,8 +120,12 @@ class Meanings:
             False of what calls what the course brings along: a run, a picture, a check.
         """
         calls = (part for part in outside_of_functions(node) if isinstance(part, ast.Call))
-        ours = (self._home.get(root(call.func), "").partition(".")[0] in _SHOWING for call in calls)
-        return self.is_a_deed(node) and (isinstance(node, Made) or not any(ours))
+        shows = (self._runs_or_shows(root(call.func)) for call in calls)
+        return self.is_a_deed(node) and (isinstance(node, Made) or not any(shows))
+
+    def _runs_or_shows(self, name: str) -> bool:
+        """Tell whether a name is imported from a package that only runs or shows what it gets."""
+        return self._home.get(name, "").partition(".")[0] in _SHOWING
 
     def _with_wholes(self, names: set[str]) -> set[str]:
         """Add what a name may be a part of: ``for row in TABLE: row[0] = 1`` changes TABLE."""
@@ -136,7 +140,7 @@ class Meanings:
     def _changed_by(self, call: ast.Call) -> set[str]:
         """Return what a bare call may change: it is there for that, or to show something."""
         function = root(call.func)
-        if function in _LOOKING or self._home.get(function, "").partition(".")[0] in _SHOWING:
+        if function in _LOOKING or self._runs_or_shows(function):
             return set()
         if isinstance(call.func, ast.Attribute) and function not in self._home:
             return {function}  # words.reverse()
