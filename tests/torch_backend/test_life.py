@@ -11,7 +11,12 @@ import numpy as np
 import pytest
 
 from course_lib import run
-from course_lib.comm.errors import DeadlockError, LaunchTimeout, RunError
+from course_lib.comm.errors import (
+    DeadlockError,
+    LaunchTimeout,
+    RunError,
+    UnreceivedMessagesWarning,
+)
 from tests.processes.test_sockets import sockets_of
 from tests.programs import Program, assert_gone, start_next_program
 
@@ -192,3 +197,26 @@ def test_a_rank_that_dies_in_a_message_is_the_one_that_is_named(usual_method):
     with pytest.raises(RunError, match="rank 1 exited with code 7") as raised:
         run(die, workers=2, backend="torch")
     assert raised.value.rank == 1
+
+
+def test_a_rank_that_leaves_while_packets_come_keeps_no_lock_that_others_need(usual_method):
+    def leave_between_packets(comm):
+        if comm.rank == 0:
+            begun_s = time.monotonic()
+            while time.monotonic() - begun_s < 1:  # a few go nowhere: that rank has returned
+                comm.send(np.zeros(3), dst=1)
+                time.sleep(0.01)
+            return "done"
+        mailbox = comm._progress._mailboxes[1]
+        release = mailbox._release
+
+        def late():  # its listening thread holds the lock nearly all the time
+            time.sleep(0.1)
+            release()
+
+        mailbox._release = late
+        return comm.recv(src=0).size
+
+    with pytest.warns(UnreceivedMessagesWarning):
+        made = run(leave_between_packets, workers=2, backend="torch", time_limit_s=20)
+    assert made.values == ["done", 3]

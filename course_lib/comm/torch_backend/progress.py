@@ -74,6 +74,10 @@ class TorchProgress(Incoming):
         for peer in self._peers:
             self._post(peer, note(PacketKind.FINISHED, self.rank))
         self.wires.flush(self._left_s())
+        with self.turn:
+            # A packet that still comes is no news, and a process that ends while its listening
+            # thread holds the mailbox's lock would keep it: whoever announces more waits for ever.
+            self._mailboxes = ()
 
     def close(self) -> None:
         """Wait until nobody will write any more; then close what a program that goes on need not.
