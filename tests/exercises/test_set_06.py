@@ -22,6 +22,8 @@ from course_lib.models.published import LayerSize
 from course_lib.schemes import data_parallel, layerwise_bucketed
 from tests.exercises.answers import handed_in
 
+MANY = 100  # workers
+
 
 @pytest.fixture(scope="module")
 def solutions() -> dict[str, Any]:
@@ -79,9 +81,13 @@ def test_the_best_number_of_workers_takes_its_time_in_a_run(numbers: Any) -> Non
     whole = [LayerSize("all", n_bytes // 4, flops=example_s * 1e12)]
 
     def took_s(workers: int) -> float:
-        return one_step(data_parallel, whole, workers=workers, batch=batch, network=network).seconds
+        return one_step(
+            data_parallel, whole, workers=workers, batch=batch, network=network, steps=(1, 2)
+        ).seconds
 
     assert took_s(best["workers"]) == pytest.approx(best["seconds"], rel=1e-4)
+    if best["workers"] > MANY:
+        return  # 222,000 messages a step, which take seconds: once is enough
     for other in {max(1, best["workers"] - 1), min(batch, best["workers"] + 1)}:
         assert took_s(other) >= took_s(best["workers"])
 
