@@ -74,16 +74,13 @@ class RunOrder(Task):
 
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Go through the stages one after the other."""
-        P, xs = case.workers, arguments[0][3]
-        down = [xs]
-        for rank in range(P):
-            down.append([_forward(rank, m, x) for m, x in enumerate(down[-1])])
-        slopes: list[list[Array]] = []
-        back: list[Any] = [None] * len(xs)
-        for rank in reversed(range(P)):
-            back = [_backward(rank, m, down[rank + 1][m], back[m]) for m in range(len(xs))]
-            slopes.insert(0, back)
-        return [{"slopes": slopes[rank], "done": arguments[rank][0]} for rank in range(P)]
+        outputs = _outputs(case.workers, arguments[0][3])
+        back: list[Any] = [None] * len(arguments[0][3])
+        values: list[Any] = []
+        for rank in reversed(range(case.workers)):
+            back = [_backward(rank, m, y, back[m]) for m, y in enumerate(outputs[rank])]
+            values.insert(0, {"slopes": back, "done": arguments[rank][0]})
+        return values
 
     def scale(self, case: Case, arguments: Given) -> Any:
         """Take a number as large as what the last stage makes."""
@@ -116,6 +113,12 @@ class RunOrder(Task):
             "only-last",
             "one array stands for all: a slope for each micro-batch is asked for",
             [{**value, "slopes": value["slopes"][-1]} for value in right],
+        )
+        outputs = _outputs(case.workers, arguments[0][3])
+        yield Mistake(
+            "outputs",
+            "this is what forward has returned: what backward has returned is asked for",
+            [{**value, "slopes": made} for value, made in zip(right, outputs, strict=True)],
         )
 
     def explain(
@@ -155,6 +158,9 @@ class RunOrder(Task):
         if "has not been forward" in text or "a slope is needed" in text:
             return Hint("what-a-stage-needs", "forward(m, x) before backward(m, slope); only the "
                         "last rank's slope is None")  # fmt: skip
+        if "has the loss" in text:
+            return Hint("last-has-the-loss", "the last rank has the loss, and nobody sends it a "
+                        "slope: there it is backward(m, None)")  # fmt: skip
         return None
 
 
@@ -179,9 +185,10 @@ class _Stage:
             raise ValueError(f"micro-batch {m} has not been forward on rank {self.comm.rank}")
         if slope is None and self.comm.rank < self.comm.size - 1:
             raise ValueError(f"a slope is needed on rank {self.comm.rank}, got None")
+        if slope is not None and self.comm.rank == self.comm.size - 1:
+            raise ValueError(f"rank {self.comm.rank} has the loss: its slope must be None")
         self._take_time("backward", f"B{m}")
-        last = slope if self.comm.rank < self.comm.size - 1 else None
-        return _backward(self.comm.rank, m, self.outputs.pop(m), last)
+        return _backward(self.comm.rank, m, self.outputs.pop(m), slope)
 
     def _take_time(self, word: str, action: str) -> None:
         with self.comm.compute(f"{word} {action}", flops=_SECONDS[action[0]] * _SPEED):
@@ -193,6 +200,15 @@ def _parts(value: Any) -> tuple[Any, list[str]]:
     if not isinstance(value, dict) or not isinstance(value.get("done"), list):
         return None, []
     return value.get("slopes"), [str(action) for action in value["done"]]
+
+
+def _outputs(P: int, xs: list[Array]) -> list[list[Array]]:
+    """Return what each stage makes of each micro-batch."""
+    outputs = []
+    for rank in range(P):
+        xs = [_forward(rank, m, x) for m, x in enumerate(xs)]
+        outputs.append(xs)
+    return outputs
 
 
 def _forward(rank: int, m: int, x: Array) -> Array:
@@ -221,7 +237,8 @@ def _follow(comm: Communicator, kind: str, M: int) -> None:
     for action in _orders(kind, comm.size, M)[comm.rank]:
         is_forward = action[0] == "F"
         src, dst = (comm.rank - 1, comm.rank + 1)[:: 1 if is_forward else -1]
-        given = comm.recv(src) if 0 <= src < comm.size else x
+        edge = x if is_forward else None
+        given = comm.recv(src) if 0 <= src < comm.size else edge
         made = (stage.forward if is_forward else stage.backward)(int(action[1:]), given)
         if 0 <= dst < comm.size:
             going.append(comm.isend(made, dst))

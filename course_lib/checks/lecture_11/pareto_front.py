@@ -44,6 +44,7 @@ class ParetoFront(LocalTask):
         """Recognise the usual ones."""
         (points,) = arguments[0]
         right = _front(points)
+        places = [points[name] for name in right]
         sums = {name: x + y for name, (x, y) in points.items()}
         products = {name: x * y for name, (x, y) in points.items()}
         ends = [min(points, key=lambda n: points[n][k], default="") for k in (0, 1)]
@@ -54,6 +55,10 @@ class ParetoFront(LocalTask):
             ("itself", "a point does not beat itself, nor one that is equal to it", []),
             ("equal-points", "of points that are equal none beats the other: all of them are on "
              "the front", _once_each(points, right)),
+            ("itself", "a point does not beat itself, nor one that is equal to it",
+             [name for name in right if places.count(points[name]) == 1]),
+            ("order", "of equal points the one that stands first in points is first",
+             sorted(right, key=lambda name: (points[name][0], name))),
             ("ends-only", "these are the two ends; between them are points that neither beats",
              sorted(dict.fromkeys(ends), key=lambda n: points[n]) if points else []),
             ("one-number", "one number made of both costs says who is best for one taste; the "
@@ -76,7 +81,6 @@ class ParetoFront(LocalTask):
             ("order", "the first cost first, from small to large", right[::-1]),
         ):  # fmt: skip
             yield Mistake(hint_id, text, [values])
-        places = [points[name] for name in right]
         yield Mistake("names", "return the names, not the points", [places])
         yield Mistake("names", "return the names, not how many they are", [len(right)])
 
