@@ -160,6 +160,9 @@ class AsynchronousServer(Task):
 
     def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
         """Notice a server that computes, and a worker that has not fetched."""
+        if "unhashable type: 'numpy.ndarray'" in text or ("dst must" in text and "array" in text):
+            return Hint("rank-first", "recv_any returns the rank first, then what it has sent: "
+                        "src, gradient = comm.recv_any()")  # fmt: skip
         if "'NoneType' object is not callable" in text:
             return Hint("server-computes", "rank 0 only serves: it has no gradient, so it must not "
                         "call it")  # fmt: skip
