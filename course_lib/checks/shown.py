@@ -35,14 +35,18 @@ def show(value: Any, exact: bool = False) -> str:
 def told_apart(expected: Any, got: Any) -> tuple[str, str]:
     """Show both, with all their digits if fewer do not tell them apart, and where they differ."""
     right, given = show(expected), show(got)
-    if right != given or type(expected) is not type(got):
+    if right.removesuffix(".0") != given.removesuffix(".0"):  # 12.0, of 12.0000004, and 12
         return right, given
     right, given = show(expected, exact=True), show(got, exact=True)
-    if right == given and isinstance(expected, np.ndarray) and expected.shape == got.shape:
+    if right == given and _are_arrays(expected, got) and expected.shape == got.shape:
         other = np.flatnonzero(expected.ravel() != got.ravel())
         start = int(other[0]) if len(other) else 0
         return _array(expected, True, start), _array(got, True, start)
     return right, given
+
+
+def _are_arrays(*values: Any) -> bool:
+    return all(isinstance(value, np.ndarray) for value in values)
 
 
 def kind(value: Any) -> str:

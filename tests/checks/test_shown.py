@@ -21,6 +21,9 @@ def test_what_differs_is_shown_different() -> None:
     other[12] += 1e-9
     assert len(set(told_apart(one[:4] + 1e-9, one[:4]))) == 2
     assert len(set(told_apart([0.1], [0.1 + 1e-9]))) == 2
+    assert told_apart(125860.4651, 125860) == ("125860.4651", "125860")
+    assert told_apart(2.0, 2) == ("2.0", "2")
+    assert told_apart(np.ones(2), [1.0, 1.0]) != told_apart(np.ones(2), np.ones(2))
     assert told_apart(one, other)[0].startswith("[elements from 12: 12.0, 13.0")
 
 
