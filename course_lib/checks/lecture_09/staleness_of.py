@@ -61,8 +61,8 @@ class StalenessOf(LocalTask):
             ("first-push", "before its first push a replica has read version 0, not version 1",
              [age - (rank not in order[:k])
               for k, (rank, age) in enumerate(zip(order, right, strict=True))]),
-            ("first-of-many", "order.index finds a replica's first push; count from its push before "
-             "this one", [number - 1 - order[:number].index(rank) if rank in order[:number] else
+            ("first-of-many", "order.index finds a replica's first push; count from its last one "
+             "before this", [number - 1 - order[:number].index(rank) if rank in order[:number] else
                           number for number, rank in enumerate(order)]),
             ("replicas-not-updates", "count updates, not replicas: one that has pushed twice in "
              "between counts twice", _ages(order, distinct=True)),
