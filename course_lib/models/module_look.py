@@ -13,6 +13,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from course_lib.models.module_checks import trained
 from course_lib.models.module_copies import copied
 from course_lib.models.module_loss import check_mean, check_options, left_out_by, loss_of
+from course_lib.models.module_reads import check_reads
 from course_lib.models.module_state import Slot, changed, is_forgotten, state_of
 
 __all__ = ["Look", "drawing", "look_at"]
@@ -101,6 +102,11 @@ def look_at(
         if not is_random[0]:
             check_mean(loss, lambda x: _forward(copies, x, False), x, y)
         _check_slope(layers, copies, loss, x, y)
+        with torch.enable_grad():
+            what = "module"
+            check_reads(
+                copied(whole, copies)[1], x, lambda outputs: loss_of(loss, outputs, y), what
+            )
         if left_out is None:
             left_out = left_out_by(loss, _forward(copies, x[:1], False), y[:1])
     return Look(any(is_random), flops, left_out)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch.func import functional_call
 
 from course_lib.models.chain import ThreeFlops
+from course_lib.models.module_reads import check_reads
 
 __all__ = ["TorchLayer"]
 
@@ -60,7 +61,7 @@ class TorchLayer:
 
         Dropout is refused, too: a forward pass here does not know whether it is for training, and
         would draw other numbers on every rank. So is writing into the inputs, which are what the
-        layer before keeps.
+        layer before keeps, and reading parameters where those that are trained do not stand.
         """
         x = torch.zeros(1, *input_shape, dtype=torch.float64)
         try:
@@ -82,6 +83,11 @@ class TorchLayer:
                 f"{self.name!r} must not write into its inputs, as a ReLU(inplace=True) that comes "
                 "first: leave out inplace"
             )
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            draw = torch.Generator().manual_seed(0)
+            x = torch.rand(1, *input_shape, dtype=torch.float64, generator=draw)
+            x.requires_grad_()
+            check_reads([deepcopy(self._module)], x, lambda y: (y * y).sum(), repr(self.name))
         return found
 
     def initial(self, rng: np.random.Generator) -> NDArray[Any]:

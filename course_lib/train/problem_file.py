@@ -4,17 +4,23 @@ The file is code, and it is run. A checkpoint keeps its name, so that a training
 same one, and never runs it: only what ``--problem`` names on the command line is run.
 """
 
+import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from course_lib.comm.communicator import Communicator
 from course_lib.console.own_file import call_seeded, load_function, name_of
 from course_lib.models.model import Model
+from course_lib.train.errors import ProblemError
 from course_lib.train.problems import Data, Kind
 from course_lib.training import SGD, Optimizer, Plan, check_training
+from course_lib.words.namespace import as_numpy
 
-__all__ = ["Problem", "load_problem", "name_of_problem"]
+__all__ = ["Problem", "check_alike", "load_problem", "name_of_problem"]
 
 _SCORES = ("test loss", "test accuracy")
 _OPTION = "--problem"
@@ -70,11 +76,56 @@ class Problem:
     @property
     def fingerprint(self) -> str:
         """What tells its data from others: a training goes on with the same only."""
-        number = 0
-        for array in (self.data.X_train, self.data.y_train):
-            plain = array.toarray() if hasattr(array, "toarray") else np.asarray(array)
-            number = zlib.crc32(plain.tobytes(), number)
+        number = _digest(self.data.X_train, self.data.y_train)
         return f"{self.data.X_train.shape[0]} examples ({number:08x})"
+
+    def parts(self, plan: Plan) -> dict[str, Any]:
+        """Return what has to be the same on all ranks, in short, by what it is called."""
+        numbers = {name: one for name, one in vars(plan).items() if isinstance(one, int | float)}
+        return {
+            "examples": self.fingerprint,
+            "test examples": _digest(self.data.X_test, self.data.y_test),
+            "plan": str(numbers),
+            "initial parameters": _digest(as_numpy(self.model.initial(plan.seed))),
+        }
+
+
+def check_alike(comm: Communicator, parts: Mapping[str, Any]) -> None:
+    """Refuse to train where each rank has loaded a problem of its own, and they are not the same.
+
+    Parameters
+    ----------
+    comm : Communicator
+        All ranks; all of them must call.
+    parts : mapping
+        What must be the same, of this rank's problem.
+
+    Raises
+    ------
+    ProblemError
+        On rank 0, naming what differs and on which ranks.
+    """
+    if comm.rank != 0:
+        comm.send(np.frombuffer(json.dumps(dict(parts)).encode(), np.uint8), 0, tag="problem")
+        return
+    theirs = [json.loads(comm.recv(src, tag="problem").tobytes()) for src in range(1, comm.size)]
+    for name, mine in parts.items():
+        others = [rank for rank, found in enumerate(theirs, 1) if found[name] != mine]
+        if others:
+            ranks = f"rank {others[0]} has" if len(others) == 1 else f"ranks {others} have"
+            raise ProblemError(
+                f"{_OPTION}: {ranks} other {name} than rank 0: the file is run by every program, "
+                "and must make the same of it each time; give every generator a seed that is the "
+                "same on all ranks (numpy.random.default_rng(0))"
+            )
+
+
+def _digest(*arrays: Any) -> int:
+    number = 0
+    for array in arrays:
+        plain = array.toarray() if hasattr(array, "toarray") else np.asarray(array)
+        number = zlib.crc32(plain.tobytes(), number)
+    return number
 
 
 def name_of_problem(text: str) -> str:

@@ -8,13 +8,14 @@ from typing import Any
 
 from course_lib.collectives import allreduce
 from course_lib.comm.communicator import Communicator
+from course_lib.comm.started import started_by
 from course_lib.models.model import Array, Model
 from course_lib.train.auto import is_auto
 from course_lib.train.beacon import Beacon
 from course_lib.train.catalogue import OPTIONS, SCHEMES
 from course_lib.train.logbook import Keeping, Logbook, LoggedPlan
 from course_lib.train.outputs import Outputs
-from course_lib.train.problem_file import Problem
+from course_lib.train.problem_file import Problem, check_alike
 from course_lib.train.problems import MODELS, Data, Kind, load_data
 from course_lib.train.row import Row
 from course_lib.training import SGD, Optimizer, Plan
@@ -131,6 +132,8 @@ def work(comm: Communicator, task: TrainingTask) -> list[Row]:
     list of Row
         What each epoch came to, those before the checkpoint included; on rank 0 only.
     """
+    if isinstance(task.model, Problem) and started_by() is not None:  # each has loaded its own
+        check_alike(comm, task.model.parts(task.plan))
     scheme, kind = SCHEMES[task.scheme], task.kind
     examples = task.examples
     model = kind.make(examples)

@@ -10,9 +10,11 @@ import pytest
 import torch
 from torch import nn
 from torch.nn.utils import parametrizations
+from torch.utils.checkpoint import checkpoint
 
 from course_lib import run
 from course_lib.models import from_module
+from course_lib.models.torch_layer import TorchLayer
 from course_lib.schemes import data_parallel, layerwise, train
 from course_lib.training import Plan
 
@@ -468,3 +470,117 @@ def test_a_module_that_writes_into_its_inputs_does_not_write_into_yours():
     assert model.outputs(w, X).numpy().tobytes() == model.outputs(w, X).numpy().tobytes()
     model.gradient(w, (X[:8].copy(), Y[:8]))
     assert X.tobytes() == before.tobytes()
+
+
+# Parameters that are read where those that are trained do not stand
+
+
+class Recomputed(Two):
+    """Keeps nothing of its first layer, which is computed once more on the way back."""
+
+    def forward(self, x):
+        return self.b(checkpoint(lambda x: self.a(x).tanh(), x, use_reentrant=False))
+
+
+class OnlyItsInputsAreWrong(Two):
+    """The slope in the weights of a linear layer needs no weights; that in its inputs does."""
+
+    def forward(self, x):
+        return self.b(checkpoint(self.a, x, use_reentrant=False).tanh())
+
+
+class Scaled(torch.autograd.Function):
+    """Reads the module on both ways."""
+
+    @staticmethod
+    def forward(ctx, x, module):
+        ctx.module = module
+        return x * module.scale
+
+    @staticmethod
+    def backward(ctx, slope):
+        return slope * ctx.module.scale, None
+
+
+class ReadGoingBack(Two):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor(2.0, dtype=torch.float64))
+
+    def forward(self, x):
+        return Scaled.apply(self.b(self.a(x)), self) + self.scale
+
+
+class HookThatReads(Two):
+    def forward(self, x):
+        h = self.a(x)
+        if h.requires_grad:
+            h.register_hook(lambda slope: slope * self.b.weight.sum())
+        return self.b(h)
+
+
+class Beside(Two):
+    """Reaches its first layer, or that layer's weights, by another way as well."""
+
+    def __init__(self, way):
+        super().__init__()
+        a = self.a
+        self.way = {
+            "a list": [a.weight],
+            "partial": partial(F.linear, weight=a.weight),
+            "a closure": lambda x: x @ a.weight.T,
+            "its own part in a dict": {"a": a},
+            "its own method": a.forward,
+        }[way]
+
+    def forward(self, x):
+        way = self.way
+        if isinstance(way, list):
+            return self.b(self.a(x) + x @ way[0].T)
+        return self.b(self.a(x) + (way["a"] if isinstance(way, dict) else way)(x))
+
+
+def head_that_holds_the_encoder_in_a_list():
+    class Head(nn.Module):
+        def __init__(self, encoder):
+            super().__init__()
+            self.encoder, self.out = [encoder], nn.Linear(6, 3)
+
+        def forward(self, x):
+            return self.out(x @ self.encoder[0].weight)
+
+    encoder = nn.Linear(6, 5)
+    return nn.Sequential(encoder, nn.Tanh(), Head(encoder)).double()
+
+
+@pytest.mark.parametrize("make", [Recomputed, ReadGoingBack, HookThatReads])
+def test_what_reads_the_modules_own_parameters_going_back_is_refused(make):
+    with pytest.raises(ValueError, match=r"while autograd goes back.*is wrong where others"):
+        from_module(make(), F.cross_entropy, example=(X, Y))
+
+
+@pytest.mark.parametrize("way", ["a list", "partial", "a closure"])
+def test_a_parameter_that_is_reached_beside_its_name_is_refused(way):
+    named = "a parameter" if way == "a closure" else "'a.weight'"
+    with pytest.raises(ValueError, match=f"module reads {named} beside the name"):
+        from_module(Beside(way), F.cross_entropy, example=(X, Y))
+
+
+def test_so_is_a_layer_that_another_holds_in_a_list():
+    with pytest.raises(ValueError, match="beside the name under which it is registered"):
+        from_module(head_that_holds_the_encoder_in_a_list(), F.cross_entropy, example=(X, Y))
+
+
+@pytest.mark.parametrize("way", ["its own part in a dict", "its own method"])
+def test_what_leads_to_the_registered_part_is_trained_as_torch_does(way):
+    module = Beside(way)
+    model = from_module(module, F.cross_entropy, keep_weights=True)
+    _, found = model.gradient(model.initial(), (X, Y))
+    assert found == pytest.approx(by_torch(module), rel=1e-12)
+
+
+@pytest.mark.parametrize("make", [Recomputed, OnlyItsInputsAreWrong, lambda: Beside("a list")])
+def test_a_layer_of_a_chain_is_looked_at_too(make):
+    layer = TorchLayer("block", make(), uses=1)
+    with pytest.raises(ValueError, match="'block' reads"):
+        layer.output_shape((6,))

@@ -114,3 +114,25 @@ def test_run_joins_the_ranks_of_two_machines(tmp_path):
     )  # fmt: skip
     assert set(codes) == {0}, printed
     check_well(printed, 4)
+
+
+def test_a_rank_that_never_comes_to_its_first_run_is_named(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, sys\n"
+        "from datetime import timedelta\n"
+        "if os.environ['RANK'] == '1':\n"
+        "    sys.exit(0)\n"
+        "from course_lib import run\n"
+        "from course_lib.comm.torch_backend import groups\n"
+        "groups.TIMEOUT = timedelta(seconds=2)  # 20 as a rule\n"
+        "run(lambda comm: comm.barrier(), backend='torch')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2",
+         str(script)],
+        cwd=REPOSITORY, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "LaunchError: rank 1 has not come to its first run() within 2 s" in done.stderr
+    assert "DistStoreError" not in done.stderr

@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from course_lib import run
 from course_lib.cli.train import main
 from course_lib.cli.train_arguments import read_arguments
+from course_lib.comm.errors import WorkerError
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.train import Problem
 from course_lib.train.checkpoint import load
-from course_lib.train.problem_file import load_problem
+from course_lib.train.problem_file import check_alike, load_problem
 from course_lib.training import SGD, Adam, AdamW, Cosine, Plan, StepDecay
 from tests.train.tasks import bits_in
 
@@ -158,6 +160,48 @@ def test_torchruns_programs_go_on_from_what_one_of_them_sees_and_train_as_proces
     assert [epoch for epoch, _ in losses(lines)] == ["1", "2"]
     assert losses(done.stdout.splitlines()) == losses(lines)  # one of them prints
     assert bits_in(Path(folder)) == bits_in(Path(twin))
+
+
+UNSEEDED = """
+import numpy as np
+from course_lib.models.linear_regression import LinearRegression
+from course_lib.train import Problem
+from course_lib.training import Plan
+
+def problem():
+    X = np.random.default_rng().normal(size=(40, 3))  # others in every program
+    return Problem(LinearRegression(3), (X, X.sum(axis=1)) * 2, Plan(0.1, 8, 1))
+"""
+
+
+def test_torchruns_programs_that_have_drawn_other_examples_do_not_train(tmp_path):
+    (tmp_path / "unseeded.py").write_text(UNSEEDED)
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
+         "-m", "course_lib", "train", "--problem", f"{tmp_path / 'unseeded.py'}:problem"],
+        capture_output=True, text=True, timeout=120, check=False, cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert done.stderr.count("--problem: rank 1 has other examples than rank 0: the file is") == 1
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_what_differs_and_where_is_named(size, mine):
+    parts = load_problem(mine).parts(Plan(0.1, 8, 1))
+    assert list(parts) == ["examples", "test examples", "plan", "initial parameters"]
+
+    def compare(comm, changed):
+        other = comm.rank > 1 or (comm.rank == 1 and size == 2)
+        check_alike(comm, parts | ({changed: "other"} if other else {}))
+        return comm.rank
+
+    assert run(compare, "nothing", workers=size, backend="simulated").values == list(range(size))
+    for changed in parts if size > 1 else ():
+        ranks = "rank 1 has" if size == 2 else r"ranks \[2, 3\] have"
+        with pytest.raises(
+            WorkerError, match=f"ProblemError: .*{ranks} other {changed} than rank 0"
+        ):
+            run(compare, changed, workers=size, backend="simulated")
 
 
 @pytest.mark.parametrize(

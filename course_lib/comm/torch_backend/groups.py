@@ -8,6 +8,7 @@ NCCL has no tags, and two ranks that send to each other in one group would both 
 
 import atexit
 import os
+import re
 import threading
 from collections import deque
 from contextlib import suppress
@@ -19,6 +20,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed import FileStore, PrefixStore  # type: ignore[attr-defined]
 
+from course_lib.comm.errors import LaunchError
 from course_lib.comm.processes.launcher.fork_server_folder import STORE
 from course_lib.comm.torch_backend.abandoned import Waiter
 from course_lib.comm.torch_backend.plain import plainly
@@ -96,10 +98,24 @@ def join() -> "Groups":
     """Join the group that torchrun has started, or that this program has."""
     if not dist.is_initialized():
         tell_gloo_the_way()
-        _start_default_group()
+        try:
+            _start_default_group()
+        except dist.DistStoreError as error:
+            raise _one_is_missing(str(error)) from None
         # Threads of a group that nobody has closed abort a program that ends.
         atexit.register(_leave_default_group)
     return Groups(dist.new_group(backend="gloo", timeout=_FOR_EVER), dist.get_rank())
+
+
+def _one_is_missing(text: str) -> LaunchError:
+    """Say who has not come, as far as torch tells: the key that it has waited for ends with it."""
+    found = re.search(r"keys: \S*/(\d+)\s*$", text)
+    who = f"rank {found[1]}" if found else "another rank"
+    return LaunchError(
+        f"{who} has not come to its first run() within {TIMEOUT.total_seconds():.0f} s of this "
+        "one: it has ended before, or does something else first; every rank's program must call "
+        "run() equally often"
+    )
 
 
 class Groups:
