@@ -22,6 +22,10 @@ from course_lib.grading.names import (
 __all__ = ["Meanings"]
 
 _LOOKING = {"display", "help", "print"}
+_ACTING = (
+    *(ast.AugAssign, ast.Delete, ast.With, ast.AsyncWith),
+    *(ast.For, ast.AsyncFor, ast.comprehension, ast.Tuple, ast.Starred),  # they use iterators up
+)
 _SHOWING = {"IPython", "course_lib", "matplotlib"}
 """Packages whose functions run or show what they are given, and change nothing of it."""
 
@@ -101,8 +105,9 @@ class Meanings:
         parts = [*outside_of_functions(node)]
         return any(
             (isinstance(part, ast.Call) and root(part.func) not in _LOOKING)
-            or isinstance(part, ast.AugAssign | ast.Delete)
+            or isinstance(part, _ACTING)
             or stored_in(part)
+            or _is_bare_operation(part)
             for part in parts
         )
 
@@ -183,3 +188,9 @@ class Meanings:
         }:
             return self._filled_by(base) | {base}
         return set()
+
+
+def _is_bare_operation(part: ast.AST) -> bool:
+    """Tell whether it is a line that shows a value and asks objects for it: ``rows << 1``."""
+    plain = ast.Constant | ast.Name | ast.JoinedStr | ast.Call  # a call is looked at by itself
+    return isinstance(part, ast.Expr) and not isinstance(part.value, plain)

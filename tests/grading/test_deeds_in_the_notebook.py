@@ -22,6 +22,15 @@ FORMS = {
     "    ALL['words'][k] = k",
     "generator": "WORDS = []\ndef noting():\n    for k in range(3):\n        WORDS.append(k)\n"
     "        yield k\nall_of_it = noting()\ntotal = sum(all_of_it)",
+    "used up by a loop": "rows = iter([9, 0, 1, 2])\nfor header in rows:\n    break\n"
+    "class Rows:\n    def __getitem__(self, x):\n        return [*rows][x]\nWORDS = Rows()",
+    "entered": "WORDS = []\nclass Fill:\n    def __enter__(self, to=WORDS):\n"
+    "        to.extend(range(3))\n    def __exit__(self, *_):\n        pass\nfill = Fill()\n"
+    "with fill:\n    pass",
+    "a property": "WORDS = []\nclass Fill:\n    @property\n    def now(self, to=WORDS):\n"
+    "        to.extend(range(3))\nfill = Fill()\nfill.now",
+    "an operator": "WORDS = []\nclass Fill:\n    def __lshift__(self, k, to=WORDS):\n"
+    "        to.append(k)\n        return self\nfill = Fill()\nfill << 0 << 1 << 2",
     "context": "from contextlib import contextmanager\nWORDS = []\n@contextmanager\n"
     "def words(to=WORDS):\n    yield to.extend\nwith words() as put:\n    put(range(3))",
 }  # fmt: skip
