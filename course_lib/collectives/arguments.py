@@ -85,9 +85,13 @@ def check_writable(out: Array | None) -> None:
 
     Raises
     ------
+    TypeError
+        If it is a number of NumPy's, which looks like an array without axes and never changes.
     ValueError
         If it is read-only.
     """
+    if isinstance(out, np.generic):
+        raise TypeError(f"out must be an array, got a number, {out!r}: np.zeros(()) is an array")
     if isinstance(out, np.ndarray) and not out.flags.writeable:
         raise ValueError("out must be writable, got a read-only array; pass out=array.copy()")
 

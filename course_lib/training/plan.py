@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from course_lib.models.model import Array, Batch, Model
 from course_lib.training.batches import epoch_batches
 from course_lib.training.shards import split_evenly
+from course_lib.words.whole import as_int
 
 __all__ = ["Plan", "Share", "Training", "partial_gradient"]
 
@@ -108,18 +109,21 @@ class Plan:
     def __post_init__(self) -> None:
         """Check every number once, before anything is started."""
         for name in ("batch_size", "epochs", "warmup_steps", "seed", "first_epoch", "accumulate"):
-            value: Any = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"{name} must be an int, got {value!r} ({type(value).__name__})")
+            given: Any = getattr(self, name)
+            if (value := as_int(given)) is None:
+                raise TypeError(f"{name} must be an int, got {given!r} ({type(given).__name__})")
+            object.__setattr__(self, name, value)
             least = 1 if name in ("batch_size", "accumulate") else 0
             if value < least:
                 raise ValueError(f"{name} must be {least} or more, got {value}")
         for name in ("learning_rate", "momentum", "weight_decay", "clip"):
-            value = getattr(self, name)
-            if value is None and name == "clip":
+            given = getattr(self, name)
+            if given is None and name == "clip":
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise TypeError(f"{name} must be a number, got {value!r} ({type(value).__name__})")
+            if isinstance(given, np.integer | np.floating):
+                object.__setattr__(self, name, given.item())
+            elif isinstance(given, bool) or not isinstance(given, int | float):
+                raise TypeError(f"{name} must be a number, got {given!r} ({type(given).__name__})")
         if not 0 < self.learning_rate < float("inf"):
             raise ValueError(f"learning_rate must be above 0 and finite, got {self.learning_rate}")
         if not -1 < self.momentum < 1:
@@ -129,9 +133,9 @@ class Plan:
         if self.clip is not None and not self.clip > 0:
             raise ValueError(f"clip must be None or above 0, got {self.clip}")
         for name in ("schedule", "on_epoch"):
-            value = getattr(self, name)
-            if value is not None and not callable(value):
-                raise TypeError(f"{name} must be None or something to call, got {value!r}")
+            given = getattr(self, name)
+            if given is not None and not callable(given):
+                raise TypeError(f"{name} must be None or something to call, got {given!r}")
 
     def rate(self, step: int) -> float:
         """Return the learning rate of a step.

@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from course_lib.words.whole import as_int
+
 __all__ = ["Cosine", "StepDecay"]
 
 
@@ -71,7 +73,7 @@ class StepDecay:
 
 
 def _check(steps: int, steps_name: str, part: float, part_name: str) -> None:
-    if isinstance(steps, bool) or not isinstance(steps, int):
+    if as_int(steps) is None:
         raise TypeError(f"{steps_name} must be an int, got {steps!r}")
     if steps < 1:
         raise ValueError(f"{steps_name} must be 1 or more, got {steps}")

@@ -65,3 +65,13 @@ def test_a_masked_tensor_is_refused(name, workers):
     if (name, workers) != ("send", 1):
         with pytest.raises(RunError, match="TypeError: array is a masked tensor, whose mask would"):
             run(call, workers=workers, backend="simulated")
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name.startswith("allreduce")])
+def test_a_number_is_no_array_to_write_into(name):
+    def call(comm, out):
+        return float(getattr(collectives, name)(comm, np.ones(()), out=out))
+
+    with pytest.raises(RunError, match=r"TypeError: out must be an array, got a number, np\.float"):
+        run(call, np.float64(0), workers=2, backend="simulated")
+    assert run(call, np.zeros(()), workers=2, backend="simulated").values == [2.0, 2.0]

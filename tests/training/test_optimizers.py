@@ -194,6 +194,13 @@ def test_what_cannot_be_is_named(make, told):
         make()
 
 
+def test_numpys_numbers_are_numbers():
+    given = Plan(np.float32(0.5), np.int64(8), np.int32(2), np.float64(0.25), clip=np.int64(1))
+    assert given == Plan(0.5, 8, 2, 0.25, clip=1)
+    assert {type(one) for one in vars(given).values()} == {int, float, type(None)}
+    assert [Cosine(np.int64(4))(2), StepDecay(np.int64(2))(2)] == pytest.approx([0.5, 0.1])
+
+
 # The rate
 
 
