@@ -26,6 +26,7 @@ from course_lib.console.options import (
     backend_named,
     check_run,
     is_first_program,
+    joins,
     network_named,
     number,
     usual_workers,
@@ -226,7 +227,8 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     if claim is not None:
         keeping = replace(keeping, token=claim.token)
     ways = chosen.scheme, what.model, shipped, plan, options, keeping
-    task = TrainingTask(*ways, optimizer=optimizer, allreduce=own)
+    alone = joins(backend)
+    task = TrainingTask(*ways, optimizer=optimizer, allreduce=own, each_has_its_own=alone)
     rates = _rates(checkpoint, backend, network or networks.DEFAULT)
     rows = () if checkpoint is None else checkpoint.rows
     item_bytes = model.initial().itemsize if is_auto(options) else 0

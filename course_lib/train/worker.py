@@ -8,7 +8,6 @@ from typing import Any
 
 from course_lib.collectives import allreduce
 from course_lib.comm.communicator import Communicator
-from course_lib.comm.started import started_by
 from course_lib.models.model import Array, Model
 from course_lib.train.auto import is_auto
 from course_lib.train.beacon import Beacon
@@ -50,6 +49,8 @@ class TrainingTask:
         What takes the steps.
     allreduce : callable or None
         One that is not of the library; then ``options`` has its name.
+    each_has_its_own : bool
+        Whether every rank is a program that has made its task itself, as under torchrun.
     """
 
     scheme: str
@@ -61,6 +62,7 @@ class TrainingTask:
     progress: Path | None = None
     optimizer: Optimizer = SGD
     allreduce: Callable[..., Array] | None = None
+    each_has_its_own: bool = False
 
     @property
     def kind(self) -> Kind:
@@ -132,7 +134,7 @@ def work(comm: Communicator, task: TrainingTask) -> list[Row]:
     list of Row
         What each epoch came to, those before the checkpoint included; on rank 0 only.
     """
-    if isinstance(task.model, Problem) and started_by() is not None:  # each has loaded its own
+    if isinstance(task.model, Problem) and task.each_has_its_own:
         check_alike(comm, task.model.parts(task.plan))
     scheme, kind = SCHEMES[task.scheme], task.kind
     examples = task.examples

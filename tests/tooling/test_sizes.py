@@ -25,6 +25,7 @@ LONG_FUNCTIONS = {
     "checks/lecture_01/gradient_step.py mistakes",  # the same
     "checks/lecture_01/noise_scale.py mistakes",  # the same
     "checks/lecture_03/average_every.py mistakes",  # the same
+    "checks/lecture_11/pareto_front.py mistakes",  # the same
     "checks/lecture_11/what_is_unfair.py mistakes",  # the same
     "checks/lecture_14/lost_or_twice.py mistakes",  # the same
     "checks/lecture_01/predict_batch_size.py alternatives",  # the same

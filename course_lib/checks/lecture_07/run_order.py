@@ -237,9 +237,11 @@ def _follow(comm: Communicator, kind: str, M: int) -> None:
     for action in _orders(kind, comm.size, M)[comm.rank]:
         is_forward = action[0] == "F"
         src, dst = (comm.rank - 1, comm.rank + 1)[:: 1 if is_forward else -1]
-        edge = x if is_forward else None
-        given = comm.recv(src) if 0 <= src < comm.size else edge
-        made = (stage.forward if is_forward else stage.backward)(int(action[1:]), given)
+        given, m = (comm.recv(src) if 0 <= src < comm.size else None), int(action[1:])
+        if is_forward:
+            made = stage.forward(m, x if given is None else given)
+        else:
+            made = stage.backward(m, given)
         if 0 <= dst < comm.size:
             going.append(comm.isend(made, dst))
     for message in going:
