@@ -1,5 +1,7 @@
 """A race and a landscape in a real browser, on one saved page each: no kernel, no network."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -103,6 +105,21 @@ def test_a_race_grows_names_who_leads_and_switches_its_axis(opened):
     assert clock.inner_text().split()[-1] in ("bytes", "KB")
     pressed = page.locator('.lm-axes button[aria-pressed="true"]')
     assert pressed.all_inner_texts() == ["bytes sent"]
+
+
+def test_a_race_says_when_a_run_was_at_the_target_from_that_moment_on(opened):
+    page = opened("race")
+    there = page.locator(".lm-row").first.locator(".lm-there")
+    flag = page.locator(".lm-flag").first
+    assert there.inner_text() == ""
+    assert flag.get_attribute("visibility") == "hidden"
+    seek(page, "race", 1.0)
+    after = r"there after \d updates"
+    assert re.fullmatch(after, there.inner_text())
+    assert flag.get_attribute("visibility") == "visible"
+    assert re.search(f"gradients [\\d.]+, {after}; ", page.locator(".lm-caption").inner_text())
+    page.get_by_role("button", name="time").click()
+    assert re.fullmatch(r"there after [\d.]+ (s|ms|µs)", there.inner_text())
 
 
 def test_what_is_to_come_is_not_shown_and_the_reference_is_grey(opened):
