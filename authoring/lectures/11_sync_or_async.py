@@ -8,7 +8,7 @@
 # - say from latency, bandwidth and the straggler which scheme comes first, and how rarely two
 #   sites may talk
 #
-# Part 1 takes 13 minutes, part 2 takes 17; plan twice that if you try everything. Needs: one
+# Part 1 takes 14 minutes, part 2 takes 20; plan twice that if you try everything. Needs: one
 # process, no GPU. You should know the schemes of [lecture 09](09_asynchronous_sgd.ipynb). Before:
 # [lecture 10](10_hogwild.ipynb), without locks. Then: the
 # [exercises](../exercises/11_sync_or_async.ipynb), and [lecture 12](12_beyond_one_machine.ipynb).
@@ -47,7 +47,7 @@ SLOWER = knob({"none": 1, "3 times as slow": 3, "10 times as slow": 10})
 # ## One rate for all?
 #
 # The track: a perceptron (64-32-10, 2,410 parameters) and 1,437 digits. A gradient of 16 images
-# takes a worker 0.32 ms. Ten-gigabit Ethernet, 20 µs, in virtual time. The target is a loss of 0.1
+# takes a worker 0.32 ms. Ten-gigabit Ethernet, 20 µs, virtual time. The target is a loss of 0.1
 # over all images.
 #
 # On the track: *all-reduce* (all wait for all), *all but one* (a server takes the first three of
@@ -259,10 +259,11 @@ explore(lecture_11.trade_chart, workers=[4, 8],
 # %% [markdown]
 # Four workers, nobody slow: not waiting gains next to nothing, 138,000 images a second against
 # 134,000 (fetch, push and queue take nearly the ring's time), for 6.4 epochs instead of 4.35. (The
-# throughput is that of *dry runs*: all messages and times, nothing learned.) A straggler of 10: who waits for all falls to 19,000, at unchanged height; Downpour keeps
-# 109,000. Eight, nobody slow: it gains a third, as the ring is longer; but its gradients are six
-# updates old, for 10.4 epochs instead of 5. The highest throughput there is local SGD's: its
-# averages are rare. (All but one: images of a gradient that is thrown away are counted, too.)
+# throughput is that of *dry runs*: all messages and times, nothing learned.) A straggler of 10: who
+# waits for all falls to 19,000, at unchanged height; Downpour keeps 109,000. Eight, nobody slow: it
+# gains a third, as the ring is longer; but its gradients are six updates old, for 10.4 epochs
+# instead of 5. The highest throughput there is local SGD's: its averages are rare. (All but one:
+# images of a gradient that is thrown away are counted, too.)
 
 # %%
 claim("4.8")
@@ -502,9 +503,9 @@ race(far, note="loss", target=TARGET, y_log=True, steps_per_epoch=23,
 
 # %% [markdown]
 # By *updates* the rare averages are behind: each replica goes its own way for a while. By *time*
-# and *bytes* H = 64 is alone in front: it is at the target after its third average. (Its fourth and
-# last is a hair above it again, at 0.102: first to arrive is not lowest at the end.) How rarely may one average? So that a part $e$ of the time
-# is computing:
+# and *bytes* H = 64 is alone in front: its third average is at the target. (The fourth, its last,
+# is a hair above it again: 0.102.) How rarely may one average? So that a part $e$ of the time is
+# computing:
 #
 # $$\frac{H\,t_\text{step}}{H\,t_\text{step} + t_\text{average}} \ge e
 # \quad\Rightarrow\quad H \ge \frac{e}{1-e}\,\frac{t_\text{average}}{t_\text{step}}$$
@@ -521,10 +522,10 @@ explore(lecture_11.every_chart,
 # %% [markdown]
 # At 1 ms it is about 64; at 0.1 ms and 10 Gbit/s it is 8. With 100 ms, 90 % would need an H of
 # thousands, more steps than this training has; H = 500 has a single average (the dashed curve, of
-# 95 steps, ends before it), and is the fastest of the four with five times the steps. One worker alone, though, needs a tenth of a second: over this
-# link so small a model gains nothing from three more. A large model is kinder: its step takes a
-# second, not a third of a millisecond, so H is some dozens or hundreds. DiLoCo, made for sites that
-# are far apart, takes 500.
+# 95 steps, ends before it), and is the fastest of the four with five times the steps. One worker
+# alone, though, needs a tenth of a second: over this link so small a model gains nothing from three
+# more. A large model is kinder: its step takes a second, not a third of a millisecond, so H is some
+# dozens or hundreds. DiLoCo, made for sites that are far apart, takes 500.
 
 # %%
 claim("4.14")

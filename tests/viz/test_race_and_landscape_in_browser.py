@@ -50,7 +50,7 @@ def pictures():
         "left": landscape(
             {"it": [(-1, 1), (1, 1), (float("inf"), 1)]}, lambda a, b: np.log(a) + b
         ),
-        "crowd": landscape(crowd(), lambda a, b: a**2 + b**2),
+        "crowd": landscape(crowd(), lambda a, b: a**2 + b**2, dots="ranks"),
         "stale": landscape(
             {"it": run(downpour, *EXAMPLES, PLAN, workers=4, backend="simulated")},
             EXAMPLES, start=(0, 0),
@@ -189,6 +189,7 @@ def test_one_dot_keeps_its_trail_and_the_number_of_twenty_fits_into_theirs(opene
     seek(page, "landscape", 0.8)
     assert page.locator('.lm-gone[d^="M"]').count() == 20, "those of the twenty"
     dots = page.locator('.lm-replica[visibility="visible"]')
+    assert "20 ranks up to" in page.locator(".lm-caption").inner_text()
     boxes = "(dot) => [...dot.children].map((part) => part.getBBox().width)"
     for dot in dots.all():
         circle, text = dot.evaluate(boxes)
