@@ -126,8 +126,8 @@ player(in_a_row.trace, "line", title="Four layers on four ranks, one step", mome
 
 # %% [markdown]
 # Play it: at any time one rank computes and three wait. (Messages are short; *even steps* shows
-# them.) With $P$ equal stages each computes $1/P$ of the time, however large $P$ is; rank 0 less,
-# because nobody wants the slope in the examples. The model fits, and nothing is faster than with
+# them.) With $P$ equal stages a rank computes $1/P$ of the time on average: rank 0 18 %, as nobody
+# wants the slope in the examples, the others 27 %. The model fits, and nothing is faster than with
 # one GPU that is large enough.
 #
 # What crosses a cut are *activations*: 64 examples with 256 numbers of 8 bytes, 131 KB, and their
@@ -150,6 +150,8 @@ spans = sorted(in_a_row.trace.computes, key=lambda span: span.start_s)
 passes = [span for span in spans if span.label != "update"]
 assert all(later.start_s >= earlier.end_s for earlier, later in pairwise(passes))
 assert abs(computed_s / (4 * in_a_row.trace.end_s) - 1 / 4) < 0.01
+of_rank = [sum(span.end_s - span.start_s for span in spans if span.rank == rank) for rank in (0, 1)]
+assert [round(100 * each / in_a_row.trace.end_s) for each in of_rank] == [18, 27]
 assert {message.n_bytes for message in in_a_row.trace.messages} == {64 * 256 * 8}
 whole = train(model, X, y, Plan(batch_size=64))
 in_parts = np.concatenate([value.w for value in in_a_row.values])
@@ -160,8 +162,8 @@ assert np.abs(in_parts - whole.w).max() < 1e-14 < np.abs(whole.w - model.initial
 #
 # Layers in a row wait for each other. Branches do not: a net with two branches of six layers, whose
 # outputs are joined at the end, has two things to do at a time. Rank 0 has one branch, rank 1 the
-# other. Both branches are alike, and the head is small. How many times as fast are two workers, on
-# a fast network?
+# other. Both branches are alike, and the *head*, the layer that joins them, is small. How many
+# times as fast are two workers, over NVLink, the fast link between GPUs of one machine?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: branches, 3 minutes</summary>
@@ -409,7 +411,7 @@ flow("interleaved", ranks=4, microbatches=8, latency_ms=0.25).player()
 # inputs, for which the stage before waits, and W the gradient of its weights, for which nobody
 # waits until the step ends. So do I first, and W when there is nothing else to do. Forward, I and W
 # take 1 ms each. 1F1B leaves each rank idle for $(P-1)(F + I + W) = 9$ ms of its 33. What is left
-# with *ZB-H1*, where W fills the wait?
+# with *ZB-H1* (zero bubble, the first that its authors ordered by hand), where W fills the wait?
 
 # %%
 guess_idle = predict("ZB-H1, 4 ranks, 8 micro-batches: for how long is each rank idle?", "ms")
@@ -424,9 +426,9 @@ guess_idle.compare(flow("ZB-H1").idle_ms)
 # so while W takes no longer than F or I. A longer W saves no more: what is left is $P - 1$ times
 # the longer of F and I.)
 #
-# *ZB-V* also places two stages on each rank, down and up again: rank 0 has the first stage and the
-# last. Play it, with messages that take no time: is anybody idle? (Dark is F, grey I, pale W; *even
-# steps* shows the messages.)
+# *ZB-V* also places two stages on each rank, down and up again like a V: rank 0 has the first stage
+# and the last. Play it, with messages that take no time: is anybody idle? (Dark is F, grey I, pale
+# W; *even steps* shows the messages.)
 
 # %%
 flow("ZB-V", ranks=4, microbatches=8).player()
@@ -589,10 +591,11 @@ assert listed == to_torch(one_f_one_b(4, 8))[3] != shown[:-1]
 lecture_07.real_steps()
 
 # %% [markdown]
-# The bars move from run to run, more so while other programs run: two ranks can compute at the same
-# time only where two cores are free. Compare with $9/16$ of the second bar. What is missing: small
-# products of matrices are slower for each example, and the processor that computes is also the one
-# that copies.
+# With two free cores a pipeline wins, and GPipe and 1F1B are nearly level. The line below the bars
+# says who was first in this run, in which part of the second bar's time; compare it with $9/16$,
+# which is 0.56. The bars move from run to run, more so while other programs run: two ranks can
+# compute at the same time only where two cores are free. What is missing: small products of
+# matrices are slower for each example, and the processor that computes is also the one that copies.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Three questions, no code

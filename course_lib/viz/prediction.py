@@ -11,6 +11,8 @@ __all__ = ["Comparison", "Prediction", "predict"]
 _TEXT_COMES_S = 0.2
 _BAR_EM = 18
 _NONE_MADE = "(no prediction was made)"
+_NEAR = 0.05  # of what came out
+_FEW = 20  # a count below it is right or wrong: near to 6 is 5 or 7, and that is another answer
 _PALE, _FULL = "background: transparent", "background: currentColor"
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}((,\d{3})+|(\s\d{3})+)(\.\d*)?")
@@ -121,6 +123,9 @@ class Prediction:
     def compare(self, actual: float) -> Comparison:
         """Say how the prediction and the measured number compare.
 
+        As predicted is what is written alike. Nearly is what lies within 5 % of what came out;
+        not of a whole number below 20, which is counted: that is as predicted or not.
+
         Parameters
         ----------
         actual : float
@@ -134,8 +139,13 @@ class Prediction:
         came_out = _with_unit(actual, self.unit)
         sentence = f"It is {came_out}. (No prediction was made.)"
         if self.committed is not None:
-            verdict = "as predicted" if self.committed == actual else "not what was predicted"
-            sentence = f"It is {came_out}; you said {_number(self.committed)}: {verdict}."
+            said = _number(self.committed)
+            if said == _number(actual):
+                sentence = f"It is {came_out}; you said {said}: as predicted."
+            elif _is_near(self.committed, actual):
+                sentence = f"Nearly: you said {said}, it is {came_out}."
+            else:
+                sentence = f"It is {came_out}; you said {said}: not what was predicted."
         return Comparison(sentence, self.committed, actual, self.unit)
 
     def __repr__(self) -> str:
@@ -197,6 +207,11 @@ def predict(question: str, unit: str = "") -> Prediction:
     (no prediction was made)
     """
     return Prediction(question, unit)
+
+
+def _is_near(said: float, actual: float) -> bool:
+    is_few = abs(actual) < _FEW and float(actual).is_integer()
+    return not is_few and abs(said - actual) <= _NEAR * abs(actual)
 
 
 def _with_unit(value: float, unit: str) -> str:

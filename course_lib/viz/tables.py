@@ -158,7 +158,8 @@ def _text(value: Any, unit: str) -> str:
         return in_bytes(number)
     if unit == "%":
         return f"{number:.0%}".replace("%", " %")
-    whole = number.is_integer() and abs(number) < 1e15
+    # A large number has no exponent, whatever stands in the other rows of its column.
+    whole = abs(number) < 1e15 and (number.is_integer() or abs(number) >= 9999.5)
     return f"{number:,.0f} {unit}".rstrip() if whole else f"{number:,.4g} {unit}".rstrip()
 
 

@@ -1,6 +1,6 @@
 """Seconds and bytes as people read them."""
 
-__all__ = ["format_time", "in_bytes", "in_seconds", "time_unit"]
+__all__ = ["format_time", "in_bytes", "in_seconds", "three_digits", "time_unit"]
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
@@ -62,10 +62,10 @@ def in_seconds(seconds: float | None) -> str:
     if seconds is None:
         return "–"
     if abs(seconds) >= 1:
-        return f"{_three_digits(seconds)} s"
+        return f"{three_digits(seconds)} s"
     if abs(seconds) >= 1e-3:
-        return f"{_three_digits(seconds * 1e3)} ms"
-    return f"{_three_digits(seconds * 1e6)} µs"
+        return f"{three_digits(seconds * 1e3)} ms"
+    return f"{three_digits(seconds * 1e6)} µs"
 
 
 def in_bytes(n_bytes: float) -> str:
@@ -91,8 +91,27 @@ def in_bytes(n_bytes: float) -> str:
         if abs(value) < 999.5:
             break
         value, unit = value / 1000, larger
-    return f"{_three_digits(value)} {unit}"
+    return f"{three_digits(value)} {unit}"
 
 
-def _three_digits(value: float) -> str:
+def three_digits(value: float) -> str:
+    """Write a number with three digits; of a large one all before the point, in groups.
+
+    So a column has one way of writing them: no exponent for what is large.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+
+    Returns
+    -------
+    str
+        As people read it.
+
+    Examples
+    --------
+    >>> [three_digits(value) for value in (0.4321, 47.924, 1338.2, 121_619.0)]
+    ['0.432', '47.9', '1,338', '121,619']
+    """
     return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"

@@ -72,6 +72,13 @@ def test_the_front_moves_with_the_network_and_with_the_straggler():
     assert "local SGD" not in ", ".join(name for name, *_ in with_every_step), "all-reduce it is"
 
 
+def test_the_fronts_table_writes_large_numbers_without_an_exponent():
+    below = lecture_11.front_chart(4, 10, 100, 0.01, 1, 241).chart["below"]
+    assert {len(row) for row in below} == {6}
+    assert not [cell for row in below for cell in row if "e+" in cell]
+    assert [cell for row in below for cell in row if "," in cell]
+
+
 def test_downpour_is_ahead_from_a_straggler_on_that_grows_with_the_latency():
     few, many = (lecture_11.when_nobody_waits_wins(s, 10) for s in (20e-6, 1e-3))
     assert 1.5 < few < 2.0 < 7 < many < 10

@@ -4,12 +4,12 @@ import math
 
 import pytest
 
-from course_lib.trace.events import Note
+from course_lib.trace.events import Compute, Note
 from course_lib.trace.replay import find_note
 from course_lib.trace.trace import Trace
 from course_lib.viz import filmstrip
 from course_lib.viz.animation.build_scene import make_scene
-from course_lib.viz.animation.marks import Mark, Saying, ages_of, make_marks
+from course_lib.viz.animation.marks import Mark, Saying, ages_of, make_marks, telling_first
 from course_lib.viz.animation.snapshot import boundaries, telling_moments, what_is_where
 from course_lib.viz.stills.stills import timeline_still
 from tests.viz.traces import map_reduce, ring, stale
@@ -114,6 +114,33 @@ def test_a_filmstrip_shows_the_oldest_gradient_and_both_pictures_say_it():
     for figure in (filmstrip(trace), timeline_still(trace)):
         texts = {text.get_text() for axes in figure.axes for text in axes.texts}
         assert f"{oldest} old" in texts
+
+
+def test_where_names_compete_the_oldest_is_first_and_of_equals_the_last():
+    trace = noted(
+        (0, "staleness", 12, 1.0), (0, "staleness", 1, 2.0), (0, "staleness", 3, 3.0),
+        (1, "lost_update", 5, 4.0), (1, "staleness", 2, 4.0), (2, "holds", 99, 5.0),
+        (0, "staleness", 3, 6.0), (0, "staleness", 0, 7.0), (0, "staleness", 1, 8.0),
+    )  # fmt: skip
+    marks, sayings = make_marks(trace, 1.0, 100)
+    told = [(much, mark.tick) for much, mark in telling_first(marks, sayings)]
+    assert told == [(12, 1), (5, 4), (3, 6), (3, 3), (1, 8), (1, 2), (0, 5)]
+
+
+def crowded():
+    """Two old gradients on one spot, and two that are not in each other's way."""
+    trace = noted((0, "staleness", 1, 1.0), (0, "staleness", 12, 4.9), (0, "staleness", 1, 4.91),
+                  (0, "staleness", 2, 7.0), (0, "staleness", 0, 10.0))  # fmt: skip
+    trace.computes = [Compute(0, "gradient", 0.0, 0.0, 10.0)]
+    return trace
+
+
+def test_a_still_timeline_names_the_oldest_gradient_beside_a_younger_one():
+    (axes,) = timeline_still(crowded()).axes
+    texts = [text.get_text() for text in axes.texts if text.get_text().endswith(" old")]
+    assert sorted(texts) == ["1 old", "12 old", "2 old"]
+    marks = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "v"]
+    assert sorted(marks) == pytest.approx([1.0, 4.9, 7.0], abs=1e-3), "no mark under a name"
 
 
 @pytest.mark.parametrize("trace", [ring, map_reduce])

@@ -73,6 +73,36 @@ def test_comparison_with_and_without_a_prediction() -> None:
     assert guess.compare(6) == "It is 6 messages; you said 6: as predicted."
 
 
+@pytest.mark.parametrize(
+    ("said", "actual", "verdict"),
+    [
+        *[
+            (3.25, 3.16, "nearly"),
+            (2, 1.94, "nearly"),
+            (515, 528, "nearly"),
+            (-95, -97.5, "nearly"),
+        ],
+        *[(95, 100, "nearly"), (105, 100, "nearly"), (94.9, 100, "not"), (105.1, 100, "not")],
+        *[(3, 3.16, "not"), (3.4, 3.16, "not"), (0.001, 0.0, "not"), (-3.25, 3.25, "not")],
+        *[(6.1, 6, "not"), (19.5, 19, "not"), (20.5, 20, "nearly"), (19.5, 19.5, "as")],
+        *[(0.333333, 1 / 3, "as"), (528, 528, "as"), (0, 0.0, "as"), (0, 1e-9, "not")],
+    ],
+)
+def test_nearly_is_within_five_percent_and_no_small_count(said, actual, verdict) -> None:
+    guess = predict("How many?", "seconds")
+    guess.commit(said)
+    told = str(guess.compare(actual))
+    endings = {"nearly": told.startswith("Nearly: you said "), "as": ": as predicted." in told,
+               "not": ": not what was predicted." in told}  # fmt: skip
+    assert [name for name, is_so in endings.items() if is_so] == [verdict], told
+
+
+def test_nearly_says_both_numbers() -> None:
+    guess = predict("How many gradients a second?", "gradients")
+    guess.commit("3.25")
+    assert guess.compare(3.16) == "Nearly: you said 3.25, it is 3.16 gradients."
+
+
 def test_it_shows_a_form_whose_text_is_the_same_in_every_run() -> None:
     texts = {predict("How many?", "messages")._repr_mimebundle_()["text/plain"] for _ in range(2)}
     assert texts == {"Your prediction: How many? ____ messages"}

@@ -127,6 +127,37 @@ def test_a_race_has_gaps_where_a_loss_is_no_finite_number():
     assert crosses == [[[2, 1]], []]
 
 
+def legend_of(made):
+    return [text.get_text() for text in race_still(made.race).axes[0].get_legend().get_texts()]
+
+
+def test_who_is_at_the_target_says_when_on_every_axis():
+    runs = {"half": simulated(falling, 0.5), "most": simulated(falling, 0.9)}
+    made = race(runs, target=0.3, steps_per_epoch=2)
+    half, most = made.race["runners"]
+    third = half["seconds"][2]
+    unit = made.race["axes"][1]["unit"]
+    assert half["there"] == {
+        "updates": (3, "there after 3 updates"),
+        "seconds": (third, f"there after {third:.3g} {unit}"),
+        "bytes": (96, "there after 96 bytes"), "epochs": (1.5, "there after 1.5 epochs"),
+    }  # fmt: skip
+    assert "there" not in most, "its loss is never below 0.7"
+    assert legend_of(made) == ["half, there after 3 updates", "most"]
+    assert legend_of(race(runs)) == ["half", "most"], "without a target nobody is there"
+
+
+def test_when_a_long_race_was_at_the_target_is_not_rounded_to_the_points_that_are_drawn():
+    def long(comm):
+        for step in range(2_000):
+            comm.note("loss_partial", 1 / (step + 1))
+
+    made = race({"long": simulated(long, workers=1)}, target=1 / 1234)
+    (runner,) = made.race["runners"]
+    assert 1234 not in runner["updates"]
+    assert runner["there"]["updates"] == (1234, "there after 1,234 updates")
+
+
 def test_a_target_that_is_no_number_is_refused():
     with pytest.raises(ValueError, match="target must be a finite number or None, got nan"):
         race({"half": simulated(falling, 0.5)}, target=float("nan"))

@@ -1,5 +1,7 @@
 """A race and a landscape in a real browser, on one saved page each: no kernel, no network."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from course_lib import run
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.schemes import data_parallel, downpour, parameter_averaging
 from course_lib.training import Plan
-from course_lib.viz import landscape, race
+from course_lib.viz import chart, landscape, race
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -48,7 +50,7 @@ def pictures():
         "left": landscape(
             {"it": [(-1, 1), (1, 1), (float("inf"), 1)]}, lambda a, b: np.log(a) + b
         ),
-        "crowd": landscape(crowd(), lambda a, b: a**2 + b**2),
+        "crowd": landscape(crowd(), lambda a, b: a**2 + b**2, dots="ranks"),
         "stale": landscape(
             {"it": run(downpour, *EXAMPLES, PLAN, workers=4, backend="simulated")},
             EXAMPLES, start=(0, 0),
@@ -103,6 +105,21 @@ def test_a_race_grows_names_who_leads_and_switches_its_axis(opened):
     assert clock.inner_text().split()[-1] in ("bytes", "KB")
     pressed = page.locator('.lm-axes button[aria-pressed="true"]')
     assert pressed.all_inner_texts() == ["bytes sent"]
+
+
+def test_a_race_says_when_a_run_was_at_the_target_from_that_moment_on(opened):
+    page = opened("race")
+    there = page.locator(".lm-row").first.locator(".lm-there")
+    flag = page.locator(".lm-flag").first
+    assert there.inner_text() == ""
+    assert flag.get_attribute("visibility") == "hidden"
+    seek(page, "race", 1.0)
+    after = r"there after \d updates"
+    assert re.fullmatch(after, there.inner_text())
+    assert flag.get_attribute("visibility") == "visible"
+    assert re.search(f"gradients [\\d.]+, {after}; ", page.locator(".lm-caption").inner_text())
+    page.get_by_role("button", name="time").click()
+    assert re.fullmatch(r"there after [\d.]+ (s|ms|µs)", there.inner_text())
 
 
 def test_what_is_to_come_is_not_shown_and_the_reference_is_grey(opened):
@@ -172,6 +189,7 @@ def test_one_dot_keeps_its_trail_and_the_number_of_twenty_fits_into_theirs(opene
     seek(page, "landscape", 0.8)
     assert page.locator('.lm-gone[d^="M"]').count() == 20, "those of the twenty"
     dots = page.locator('.lm-replica[visibility="visible"]')
+    assert "20 ranks on one spot" in page.locator(".lm-caption").inner_text()
     boxes = "(dot) => [...dot.children].map((part) => part.getBBox().width)"
     for dot in dots.all():
         circle, text = dot.evaluate(boxes)
@@ -204,3 +222,16 @@ def test_a_stale_gradient_is_an_arrow_with_a_head_that_stands_above_all_trails(o
     assert path.count("L") == 3
     order = page.locator(".lm-trail, .lm-stale").evaluate_all("all => all.map(n => n.classList[0])")
     assert order[-1] == "lm-stale"
+
+
+def test_the_number_of_the_longest_bar_is_not_cut(loaded, tmp_path):
+    bars = {"one process": 131.2, "one after the other": 269.4, "1F1B": 170.1}
+    page, complaints = loaded(chart(bars, unit="ms").save(tmp_path / "bars.html"), width=640)
+    page.wait_for_selector(".lm-chart .lm-legend")
+    width = page.locator("svg[role=img]").evaluate("(svg) => svg.viewBox.baseVal.width")
+    ends = page.locator("svg .lm-legend").evaluate_all(
+        "(all) => all.map((text) => text.getBBox()).map((box) => box.x + box.width)"
+    )
+    assert len(ends) == 3
+    assert max(ends) < width - 4
+    assert complaints == []

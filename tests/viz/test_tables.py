@@ -31,6 +31,11 @@ def test_a_list_of_rows_has_no_first_column_of_names():
     assert repr(made).splitlines() == ["P  share", "2   50 %", "4      –"]
 
 
+def test_a_column_has_one_way_of_writing_large_numbers():
+    made = table([{"ms": value} for value in (43.216, 1338.25, 84_012.5, 121_619.0)])
+    assert [row[0] for row in made.rows] == ["43.22", "1,338", "84,012", "121,619"]
+
+
 @pytest.mark.parametrize(
     ("data", "options", "text"),
     [

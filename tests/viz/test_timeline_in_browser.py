@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from course_lib import run
-from course_lib.trace.events import Compute
+from course_lib.trace.events import Compute, Note
 from course_lib.trace.trace import Trace
 from course_lib.viz import gantt, timeline
 from tests.viz.traces import map_reduce, ring
@@ -165,6 +165,19 @@ def test_of_a_name_without_room_what_cannot_be_taken_for_another_number_stays(br
     page.goto(path.as_uri())
     page.wait_for_selector(".lm-timelines")
     assert page.locator(".lm-name").all_text_contents() == ["12", "3", "3 @ 9"]
+    page.close()
+
+
+def test_where_names_compete_the_oldest_gradient_keeps_its_own(browser, tmp_path):
+    ages = ((1.0, 1), (4.9, 12), (4.91, 1), (7.0, 2), (9.95, 9))
+    notes = [Note(0, "staleness", age, time_s) for time_s, age in ages]
+    spans = [Compute(0, "gradient", 0.0, 0.0, 10.0)]
+    trace = Trace("simulated", "virtual", 1, computes=spans, notes=notes)
+    page = browser.new_page(viewport={"width": 700, "height": 600})
+    page.goto(timeline(trace).save(tmp_path / "page.html").as_uri())
+    told = ["12 old", "9 old", "2 old", "1 old"]
+    assert page.locator(".lm-timeline .lm-note").all_text_contents() == told
+    assert page.locator(".lm-timeline .lm-mark").count() == 4, "no mark under a name"
     page.close()
 
 

@@ -97,6 +97,9 @@ def branches_s(network: Network) -> tuple[float, float]:
     return _branched_run((0, 0), network).end_s, _branched_run((0, 1), network).end_s
 
 
+_CALLED = {"nvlink_4": "NVLink", "ethernet_10g": "10 Gbit/s", "ethernet_1g": "1 Gbit/s"}
+
+
 def branches(network: Network) -> Timeline:
     """Show a step of two branches on one worker, and on two.
 
@@ -111,8 +114,9 @@ def branches(network: Network) -> Timeline:
         Both, above each other.
     """
     one_s, two_s = branches_s(network)
+    name = _CALLED.get(network.name, network.name)
     return timeline(
         {"both branches on rank 0": _branched_run((0, 0), network),
          "one on each rank": _branched_run((0, 1), network)},
-        title=f"{network.name}: two workers are {one_s / two_s:.2f} times as fast",
+        title=f"{name}: two workers are {one_s / two_s:.2f} times as fast",
     )  # fmt: skip

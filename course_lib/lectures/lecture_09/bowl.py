@@ -46,6 +46,7 @@ VIEW: Mapping[str, Any] = {
     "surface": (BOWL, X, Y), "start": (0.0, 0.0), "x_range": (-0.5, 4.0), "y_range": (-0.5, 2.5),
     "labels": ("intercept", "slope"),
     "title": "0 is the server; 1 to 4 stand at the parameters that they have read",
+    "dots": "ranks",
 }  # fmt: skip
 """How ``landscape`` shows the bowl, the same for every run."""
 

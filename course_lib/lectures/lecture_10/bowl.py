@@ -86,7 +86,7 @@ def walks(rate: float, times: str) -> Landscape:
     Landscape
         Two dots: the shared parameters of each run. Arrows come from where gradients are of.
     """
-    view = {**VIEW, "title": "Four workers, one vector of parameters"}
+    view = {**VIEW, "title": "Four workers, one vector of parameters", "dots": "replicas"}
     runs = {
         "a lock": on_bowl(rate, "one", times=times),
         "no lock": on_bowl(rate, "none", times=times),

@@ -9,6 +9,7 @@ import numpy as np
 from course_lib.lectures.lecture_11.clocks import Priced, priced, takes_part
 from course_lib.lectures.lecture_11.kept import NAMES, best
 from course_lib.viz import Chart, Table, chart, table
+from course_lib.words.units import three_digits
 
 __all__ = ["FACTORS", "ahead_from", "front_chart", "on_the_front", "or_not", "prices", "together",
            "when_nobody_waits_wins"]  # fmt: skip
@@ -138,7 +139,7 @@ def front_chart(
     rows = {
         NAMES[name]: {
             "updates": or_not(one.best.median("updates")),
-            "ms an update": f"{1e3 * one.pace.seconds:.3g}",
+            "ms an update": three_digits(1e3 * one.pace.seconds),
             "ms": or_not(1e3 * one.seconds), "MB": or_not(one.n_bytes / 1e6),
             "on the front": "yes" if NAMES[name] in front else "",
         }
@@ -249,6 +250,4 @@ def or_not(value: float) -> str:
     str
         Three digits of it, or of a large one all before the point.
     """
-    if math.isinf(value):
-        return "not there"
-    return f"{value:.3g}" if value < 1e5 else f"{value:,.0f}"
+    return "not there" if math.isinf(value) else three_digits(value)

@@ -10,6 +10,7 @@ from course_lib.lectures.lecture_11.racing import launched
 from course_lib.trace.events import Note
 from course_lib.trace.trace import Trace
 from course_lib.viz import Table, table
+from course_lib.words.units import three_digits
 
 __all__ = ["RACED", "first_gradients", "near_runs", "per_epoch", "price_sheet",
            "reached", "run_again", "three_clocks"]  # fmt: skip
@@ -194,8 +195,10 @@ def price_sheet(workers: int = 4, straggler: float = 1.0) -> Table:
             "seeds there": f"{len(ms)} of {len(found.seeds)}",
             "updates": f"{found.median('updates'):.0f}" if there else "–",
             "epochs": f"{found.median('epochs'):.1f}" if there else "–",
-            "ms": f"{1e3 * found.median('seconds'):.3g}" if there else "–",
-            "ms, lowest … highest": f"{ms[0]:.3g} … {ms[-1]:.3g}" if there else "–",
-            "MB": f"{found.median('bytes') / 1e6:.3g}" if there else "–",
+            "ms": three_digits(1e3 * found.median("seconds")) if there else "–",
+            "ms, lowest … highest": f"{three_digits(ms[0])} … {three_digits(ms[-1])}"
+            if there
+            else "–",
+            "MB": three_digits(found.median("bytes") / 1e6) if there else "–",
         }
     return table(rows)

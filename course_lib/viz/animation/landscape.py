@@ -67,6 +67,7 @@ def landscape(
     y_range: tuple[float, float] | None = None,
     labels: tuple[str, str] = ("w0", "w1"),
     title: str = "",
+    dots: str = "replicas",
 ) -> Landscape:
     """Draw a loss over two parameters, and one dot a replica that moves on it.
 
@@ -89,6 +90,8 @@ def landscape(
         What the axes say.
     title : str, default: ""
         What stands above it.
+    dots : str, default: "replicas"
+        What several dots are called, where a server is one of them.
 
     Returns
     -------
@@ -134,6 +137,7 @@ def landscape(
     drawn = {
         "x_range": [_rounded(v) for v in x_range], "y_range": [_rounded(v) for v in y_range],
         "labels": list(labels), "unit": unit, "end": _rounded(end / factor), "walks": walks,
+        **({"dots": dots} if dots != "replicas" else {}),
         **_surface(loss, x_range, y_range),
     }  # fmt: skip
     return Landscape(landscape=drawn, title=title)

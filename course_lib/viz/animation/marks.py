@@ -1,5 +1,7 @@
 """What ranks have noted: a gradient that was old, an update that was lost, the sum they hold."""
 
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from course_lib.viz.animation.subsample import pick
@@ -7,7 +9,7 @@ from course_lib.viz.animation.subsample import pick
 if TYPE_CHECKING:
     from course_lib.trace.trace import Trace
 
-__all__ = ["Mark", "Saying", "ages_of", "make_marks"]
+__all__ = ["Mark", "Saying", "ages_of", "make_marks", "telling_first"]
 
 
 class Saying(NamedTuple):
@@ -35,6 +37,8 @@ _SAYINGS = {
     "dropped": ("{:g} dropped", "has left out {:g} gradient{}"),
     "holds": ("{:g}", "holds {:g}"),
 }
+
+_TELLING = re.compile(r"(\d+) (?:old|lost|dropped)")
 
 
 def make_marks(trace: "Trace", tick_s: float, most: int) -> tuple[list[Mark], list[Saying]]:
@@ -73,6 +77,30 @@ def make_marks(trace: "Trace", tick_s: float, most: int) -> tuple[list[Mark], li
             marks.append(Mark(rank, tick, number))
         last[rank] = number
     return list(pick(marks, most)), list(numbers)
+
+
+def telling_first(marks: Sequence[Mark], sayings: Sequence[Saying]) -> list[tuple[int, Mark]]:
+    """Order marks by what must be read where names compete: the oldest gradient, the most lost.
+
+    Parameters
+    ----------
+    marks : sequence of Mark
+        In order of time.
+    sayings : sequence of Saying
+        What they say.
+
+    Returns
+    -------
+    list of (int, Mark)
+        How much each has that is old, lost or dropped, 0 for a sum that is held; the most first,
+        of equals the last. Marks that say nothing are left out.
+    """
+    found = [
+        (max(map(int, _TELLING.findall(sayings[mark.saying].short)), default=0), mark)
+        for mark in reversed(marks)
+        if mark.saying >= 0
+    ]
+    return sorted(found, key=lambda each: -each[0])
 
 
 def ages_of(trace: "Trace") -> dict[int, int]:

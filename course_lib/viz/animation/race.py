@@ -12,7 +12,7 @@ import traitlets
 from course_lib.viz.animation.picture import Picture
 from course_lib.viz.animation.script import read_css, read_esm
 from course_lib.viz.charts.curves import is_drawn, loss_curve
-from course_lib.words.units import time_unit
+from course_lib.words.units import three_digits, time_unit
 
 if TYPE_CHECKING:
     from course_lib.trace.trace import Trace
@@ -30,7 +30,8 @@ class Race(Picture):
     ----------
     race : dict
         ``axes``: what may lie across, with its unit and its end; ``runners``: of each run the
-        points on every axis, the losses, and how far its replicas lie apart; the target.
+        points on every axis, the losses, where it reached the target (``"there"``: by axis the
+        place and its text), and how far its replicas lie apart; the target.
     """
 
     _esm = read_esm("race")
@@ -74,7 +75,7 @@ def race(
         Show below the losses how far the numbers lie apart that the ranks noted as
         ``"checksum"``: whether the replicas are one model. A run that noted none has no such curve.
     target : float or None, default: None
-        A loss to reach; the moment in which a run reaches it is marked.
+        A loss to reach; the moment in which a run reaches it is marked, and stands in the legend.
     steps_per_epoch : float, dict of str to float, or None, default: None
         How many updates go through all examples once; with it, epochs are an axis, too.
     reference : str, default: ""
@@ -200,6 +201,10 @@ def _packed(
         axes.append({"key": name, "label": _AXES[name], "unit": unit, "end": ends[name] / factor})
         for one in [*runners, *seeds]:
             one[name] = [value / factor for value in one[name]]
+    for one in runners if target is not None else []:
+        hit = next((k for k, loss in enumerate(one["loss"]) if loss <= target), None)
+        if hit is not None:  # found here: of a long run a page has fewer points
+            one["there"] = {a["key"]: _arrival(one[a["key"]][hit], a) for a in axes}
     losses = [v for one in [*runners, *seeds] for v in one["loss"] if math.isfinite(v)]
     if not losses:
         raise ValueError(
@@ -215,6 +220,12 @@ def _packed(
     }  # fmt: skip
 
 
+def _arrival(at: float, axis: dict[str, Any]) -> tuple[float, str]:
+    """Return where a run is at the target, and how that is written: updates are counted."""
+    text = f"{at:,.0f}" if axis["key"] == "updates" else three_digits(at)
+    return float(f"{at:.5g}"), f"there after {text} {axis['unit'] or axis['label']}"
+
+
 def _thinned(one: dict[str, Any]) -> dict[str, Any]:
     """Keep at most 300 points, the last among them; a loss that is no finite number is None."""
     n = len(one["loss"])
@@ -224,7 +235,10 @@ def _thinned(one: dict[str, Any]) -> dict[str, Any]:
         name: [_rounded(values[k]) for k in kept]
         for name, values in one.items() if name in (*_AXES, "loss", "apart")
     }  # fmt: skip
-    return {**{name: one[name] for name in ("name", "of", "reference") if name in one}, **thin}
+    return {
+        **{name: one[name] for name in ("name", "of", "reference", "there") if name in one},
+        **thin,
+    }
 
 
 def _rounded(value: float) -> float | None:

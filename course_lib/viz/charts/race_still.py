@@ -43,7 +43,7 @@ def race_still(race: dict[str, Any], title: str = "") -> Still:
         gaps = [
             (x[k], True) for k, v in enumerate(y) if v is None and (not k or y[k - 1] is not None)
         ]
-        draw_line(axes, x, y, gaps, label=runner["name"], **look)
+        draw_line(axes, x, y, gaps, label=_named(runner, across), **look)
     if any(None in runner["loss"] for runner in race["runners"]):
         name_gaps(axes)
     if "target" in race:
@@ -60,5 +60,13 @@ def race_still(race: dict[str, Any], title: str = "") -> Still:
     lowest.set_xlabel(f"{across['label']} {across['unit']}".rstrip(), fontsize=9)
     axes.set_ylabel("loss", fontsize=9)
     axes.set_title(title, fontsize=10, loc="left")
-    axes.legend(fontsize=8, frameon=False)
+    frame = {"facecolor": "white", "edgecolor": "none"} if "target" in race else {"frameon": False}
+    axes.legend(fontsize=8, **frame)
     return figure
+
+
+def _named(runner: dict[str, Any], across: dict[str, Any]) -> str:
+    """Name a run, and say when it was at the target."""
+    if "there" not in runner:
+        return str(runner["name"])
+    return f"{runner['name']}, {runner['there'][across['key']][1]}"

@@ -14,6 +14,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import LogFormatter
 from PIL import Image
 
+from course_lib.viz.animation.marks import telling_first
 from course_lib.viz.animation.scene import Scene
 from course_lib.viz.colours import BLACK_INK, OKABE_ITO, PASSES
 from course_lib.words.units import time_unit
@@ -217,20 +218,32 @@ def _messages(axes: Axes, scene: Scene, scale: float) -> None:
 
 
 def _marks(axes: Axes, scene: Scene, scale: float, whole: float) -> None:
-    """Point at what ranks have noted, and say what it is where there is room for it."""
-    free = dict.fromkeys(range(scene.size), 1.05 * whole)  # until the next of the rank
+    """Point at what ranks have noted, and say what it is where there is room for it.
+
+    A name stands in place of marks that have less to say, never of their names.
+    """
     letter = 0.0062 * whole
-    for mark in reversed(scene.marks):
+    told = telling_first(scene.marks, scene.sayings)
+    taken: list[tuple[int, float, float]] = []
+    for much, mark in told:
         x, y = mark.tick * scale, mark.rank - 0.38
-        if mark.saying >= 0:
-            axes.plot(x, y, "v", color=INK, markersize=4, zorder=5, clip_on=False)
-            said = scene.sayings[mark.saying].short
-            if scene.size <= 20 and x + letter * (len(said) + 2) < free[mark.rank]:
-                axes.text(
-                    x + letter, y, said, fontsize=6.5, va="center", color=INK, zorder=5,
-                    bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.2, "alpha": 0.85},
-                )  # fmt: skip
-            free[mark.rank] = x
+        said = scene.sayings[mark.saying].short
+        end = x + letter * (len(said) + 2)
+        others = [other.tick * scale for more, other in told
+                  if other.rank == mark.rank and other is not mark and more >= much]  # fmt: skip
+        blocked = any(x <= at <= end for at in others) or any(
+            rank == mark.rank and x < last and first < end for rank, first, last in taken
+        )
+        if scene.size <= 20 and end < 1.05 * whole and not blocked:
+            taken.append((mark.rank, x, end))
+            axes.text(
+                x + letter, y, said, fontsize=6.5, va="center", color=INK, zorder=5,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.2, "alpha": 0.85},
+            )  # fmt: skip
+    for _, mark in told:
+        x = mark.tick * scale
+        if not any(rank == mark.rank and first < x < last for rank, first, last in taken):
+            axes.plot(x, mark.rank - 0.38, "v", color=INK, markersize=4, zorder=5, clip_on=False)
 
 
 def draw_critical_path(axes: Axes, scene: Scene, unit_s: float) -> None:

@@ -120,7 +120,7 @@ function legendOf(svg, shown, chart, x, y, left, right, top, low) {
 function drawBars(svg, chart, width, lane) {
   const top = 8, thick = 0.65 * lane, n = chart.bars.length, height = top + n * lane + (chart.x_label ? 26 : 8);
   const letters = Math.max(...chart.bars.map(([name]) => name.length)), left = Math.min(width * 0.42, 16 + 7.4 * letters);
-  const right = width - 16 - 7.2 * Math.max(...chart.bars.map(([, , text]) => text.length));
+  const right = width - 16 - 8.6 * Math.max(...chart.bars.map(([, , text]) => text.length));
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("height", height);
   const [x0, x1] = chart.x_range, x = scaleOf(x0, x1, chart.x_log, left, right);

@@ -101,7 +101,7 @@ function makeLand(svg, canvas, land, names, width, height, k, tell) {
       ring.setAttribute("cx", mean(0).toFixed(1));
       ring.setAttribute("cy", mean(1).toFixed(1));
     }
-    tell(names.map((name) => sentence(name, dots.map((d, i) => [d.walk, places[i]]).filter(([walk]) => walk.name === name), many)).join("; "));
+    tell(names.map((name) => sentence(name, dots.map((d, i) => [d.walk, places[i]]).filter(([walk]) => walk.name === name), many, land.dots ?? "replicas")).join("; "));
   } };
 }
 
@@ -113,11 +113,11 @@ function arrowOf(x0, y0, x1, y1, short) {
   return `M${x0.toFixed(1)} ${y0.toFixed(1)}L${ex.toFixed(1)} ${ey.toFixed(1)}M${wing(1)}L${ex.toFixed(1)} ${ey.toFixed(1)}L${wing(-1)}`;
 }
 
-function sentence(name, all, many) {
+function sentence(name, all, many, dots) {
   const losses = all.map(([, p]) => p.loss), told = losses.filter((loss) => loss !== null), far = Math.max(...all.flatMap(([, a]) => all.map(([, b]) => Math.hypot(a.x - b.x, a.y - b.y))));
   const n = all[0][0].replicas;
-  const what = all.length === 1 && n > 1 ? `${n} replicas on one spot, loss ${short(losses[0])}` : all.length === 1 ? `loss ${short(losses[0])}` : far < 1e-6 ? `${all.length} replicas on one spot, loss ${short(losses[0])}`
-    : `${all.length} replicas up to ${short(+far.toPrecision(3))} apart, losses ${told.length ? short(Math.min(...told)) : NO_NUMBER} to ${short(told.length === losses.length ? Math.max(...told) : null)}`;
+  const what = all.length === 1 && n > 1 ? `${n} ${dots} on one spot, loss ${short(losses[0])}` : all.length === 1 ? `loss ${short(losses[0])}` : far < 1e-6 ? `${all.length} ${dots} on one spot, loss ${short(losses[0])}`
+    : `${all.length} ${dots} up to ${short(+far.toPrecision(3))} apart, losses ${told.length ? short(Math.min(...told)) : NO_NUMBER} to ${short(told.length === losses.length ? Math.max(...told) : null)}`;
   const left = [...new Set(all.filter(([walk, { n }]) => walk.left && n === walk.t.length).map(([walk]) => walk.left))];
   const whole = left.length ? `${what}; leaves what can be drawn ${left.join(", ")}` : what;
   return many ? `${name}: ${whole}` : whole;

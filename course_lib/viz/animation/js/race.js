@@ -43,7 +43,7 @@ function renderRace({ model, el }) {
     sorted = steps();
     root.classList.toggle("lm-large", large);
     view = makeCurvesOf(svg, race, axisNow(), Math.max(320, root.clientWidth - 2), large ? 1.5 : 1, excess, hatch, (places) => {
-      const told = rows(places);
+      const told = rows(places, axisNow());
       if (says.textContent !== told) says.textContent = told;
       svg.setAttribute("aria-label", told);
     });
@@ -85,8 +85,8 @@ function makeCurvesOf(svg, race, across, width, k, excess, hatch, tell) {
   const marks = race.runners.map((runner, i) => {
     draw("path", { class: "lm-curve", d: pathOf(runner), ...look(i) }, grown);
     drawGaps(grown, runner.loss.flatMap((v, j) => v === null && runner.loss[j - 1] !== null ? [[runner[across.key][j], true]] : []), x, top, low, look(i).stroke, k);
-    const hit = race.target === undefined ? -1 : runner.loss.findIndex((v) => v !== null && v <= race.target);
-    const flag = hit < 0 ? null : draw("path", { class: "lm-flag", style: `fill: ${look(i).stroke}`, d: `M${x(runner[across.key][hit])} ${y(race.target)}v${-16 * k}l${9 * k} ${5 * k}l${-9 * k} ${5 * k}` }, svg);
+    const hit = runner.there?.[across.key][0];
+    const flag = runner.there ? draw("path", { class: "lm-flag", style: `fill: ${look(i).stroke}`, d: `M${x(hit)} ${y(race.target)}v${-16 * k}l${9 * k} ${5 * k}l${-9 * k} ${5 * k}` }, svg) : null;
     const dot = draw("circle", { r: 5.5 * k, style: `fill: ${look(i).stroke}`, class: "lm-dot" }, svg);
     return { runner, dot, flag, hit };
   });
@@ -98,9 +98,10 @@ function makeCurvesOf(svg, race, across, width, k, excess, hatch, tell) {
     tell(marks.map(({ runner, dot, flag, hit }) => {
       const n = reached(runner[across.key], at), isThere = n > 0 && runner.loss[n - 1] !== null;
       dot.setAttribute("visibility", isThere ? "visible" : "hidden");
-      flag?.setAttribute("visibility", n > hit ? "visible" : "hidden");
+      const isAtTarget = runner.there !== undefined && at * (1 + 1e-9) >= hit;
+      flag?.setAttribute("visibility", isAtTarget ? "visible" : "hidden");
       if (isThere) { dot.setAttribute("cx", x(runner[across.key][n - 1])); dot.setAttribute("cy", clamp(y(runner.loss[n - 1]), top, low)); }
-      return n;
+      return [n, isAtTarget];
     }));
   } };
 }
@@ -117,20 +118,21 @@ function drawApart(svg, grown, race, across, x, looks, left, right, top, low, k)
   });
 }
 
-// A row a run: its colour, its loss now, and whether its replicas are one model.
+// A row a run: its colour, its loss now, when it was at the target, and whether its replicas are one model.
 function makeBoard(board, runners) {
   const looks = looksOf(runners, 1);
   const rows = runners.map((runner, i) => {
     const row = html("div", { class: "lm-row" }, board), svg = draw("svg", { width: 26, height: 12, "aria-hidden": "true" }, row);
     draw("path", { class: "lm-curve", d: "M0 6H26", ...looks[i] }, svg);
     html("span", { class: "lm-runner" }, row, runner.name);
-    const now = html("span", { class: "lm-now-is" }, row), sums = runner.apart ? html("span", {}, row) : null;
-    return { runner, now, sums, row };
+    const now = html("span", { class: "lm-now-is" }, row), there = html("span", { class: "lm-there" }, row), sums = runner.apart ? html("span", {}, row) : null;
+    return { runner, now, there, sums, row };
   });
-  return (places) => {
+  return (places, across) => {
     let best = null;
-    const told = rows.map(({ runner, now, sums, row }, i) => {
-      const n = places[i], loss = n ? runner.loss[n - 1] : null;
+    const told = rows.map(({ runner, now, there, sums, row }, i) => {
+      const [n, isAtTarget] = places[i], loss = n ? runner.loss[n - 1] : null;
+      there.textContent = isAtTarget ? runner.there[across.key][1] : "";
       now.textContent = n ? `loss ${short(loss)}` : "not begun";
       if (n && loss !== null && (best === null || loss < best.loss)) best = { loss, name: runner.name };
       if (sums) {
@@ -139,7 +141,7 @@ function makeBoard(board, runners) {
         sums.textContent = n ? (far === 0 ? "replicas alike" : `replicas apart: ${short(far)}`) : "";
         if (n) row.dataset.alike = far === 0;
       }
-      return n ? `${runner.name} ${short(loss)}` : `${runner.name} has not begun`;
+      return n ? `${runner.name} ${short(loss)}${isAtTarget ? `, ${there.textContent}` : ""}` : `${runner.name} has not begun`;
     });
     return told.join("; ") + (best && rows.length > 1 ? `; lowest: ${best.name}` : "");
   };

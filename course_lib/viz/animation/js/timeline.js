@@ -107,20 +107,24 @@ function watchLanes(root, svg, tip, scene, lanes, seek, unit) {
   svg.addEventListener("pointerleave", () => { tip.hidden = true; });
 }
 
-// What ranks have noted, in words where the next mark of the lane leaves room; at the end of a lane before
-// its mark.
+// What ranks have noted, in words where there is room; at the end of a lane before its mark. The oldest
+// gradient first: a name stands in place of marks that have less to say, never of their names.
 function drawMarks(svg, scene, x, y, bar, k, right) {
-  const free = scene.places.map(() => right + 20 * k), size = readable(Math.min(10 * k, bar * 0.8));
-  for (const [rank, tick, saying] of [...scene.marks].reverse()) {
-    if (saying < 0) continue;
-    const at = x(tick), top = y(rank) - bar / 2, said = scene.sayings[saying][0];
-    draw("path", { class: "lm-mark", d: `M${at} ${top + 3 * k}l${-4 * k} ${-6 * k}h${8 * k}z` }, svg);
-    const wide = (said.length + 2) * 0.55 * size, isLast = free[rank] > right;
-    const before = isLast && at + wide >= free[rank] && at - wide > x(0);
-    if (bar > 8 && (before || at + wide < free[rank]))
-      draw("text", { class: "lm-note", x: at + (before ? -6 : 6) * k, y: top - 2 * k, "font-size": size, "text-anchor": before ? "end" : "start" }, svg, said);
-    free[rank] = before ? at - wide : at;
+  const size = readable(Math.min(10 * k, bar * 0.8)), muchOf = (said) => Math.max(0, ...[...said.matchAll(/(\d+) (?:old|lost|dropped)/g)].map(([, n]) => +n));
+  const told = [...scene.marks].reverse().filter(([, , saying]) => saying >= 0).map(([rank, tick, saying]) => {
+    const said = scene.sayings[saying][0];
+    return { rank, said, at: x(tick), top: y(rank) - bar / 2, much: muchOf(said), wide: (said.length + 2) * 0.55 * size };
+  }).sort((a, b) => b.much - a.much), taken = [];
+  for (const mark of told) {
+    const { rank, said, at, top, wide } = mark, before = at + wide >= right + 20 * k && at - wide > x(0);
+    const [from, to] = before ? [at - wide, at] : [at, at + wide];
+    const covers = !before && told.some((other) => other !== mark && other.rank === rank && other.much >= mark.much && other.at >= from && other.at <= to);
+    if (bar <= 8 || to >= right + 20 * k || covers || taken.some((one) => one.rank === rank && one.from < to && from < one.to)) continue;
+    taken.push({ rank, from, to });
+    draw("text", { class: "lm-note", x: at + (before ? -6 : 6) * k, y: top - 2 * k, "font-size": size, "text-anchor": before ? "end" : "start" }, svg, said);
   }
+  for (const { rank, at, top } of told)
+    if (!taken.some((one) => one.rank === rank && one.from < at && at < one.to)) draw("path", { class: "lm-mark", d: `M${at} ${top + 3 * k}l${-4 * k} ${-6 * k}h${8 * k}z` }, svg);
 }
 
 // The chain of messages that the run had to wait for, and the rank's time between two of them; along
