@@ -184,7 +184,8 @@ def _useful(graph: Graph, network: Network, workers: int) -> int:
     """Return how many ranks are worth a try: of those that are alike, no more than nodes."""
     workers = whole("workers", workers, 1, MOST_WORKERS)
     check_network(network)
-    are_alike = len(set(network.speeds(workers))) == 1 and network.is_star
+    is_one_number = isinstance(network.flops_per_s, int | float)  # else there is one for each rank
+    are_alike = is_one_number and len(set(network.speeds(workers))) == 1 and network.is_star
     return min(workers, max(len(graph.nodes), 1)) if are_alike else workers
 
 

@@ -75,7 +75,7 @@ def serve(
             comm.note("w", centre)  # a point that can be drawn
         replicas.send(old, src, tag="centre")
         version_of[src] = version + 1
-        kept.n_steps = (version + 1) * lots.size // (comm.size - 1)  # as many as a replica
+        kept.n_steps = lots.steps(version).stop // (comm.size - 1)  # as many as a replica
         replicas.deal(src)
     replicas.see_off(centre)
     return Training(centre, lots.losses)
@@ -118,7 +118,7 @@ def _begin(comm: Communicator, lots: Lots, w: Array, sgd: Stepper) -> int:
     if lot < len(lots):
         comm.send(w[:0], SERVER, tag="fetch")
         w[...] = comm.recv(SERVER, tag="centre")
-    sgd.n_steps = lot * lots.size // (comm.size - 1)
+    sgd.n_steps = lots.steps(lot).start // (comm.size - 1)
     return lot
 
 

@@ -49,6 +49,7 @@ def downpour(
     parts = check_shards(kept, model.n_parameters, comm.size)
     _check(n_fetch, n_push, warm_start, push_returns)
     lots = Lots(plan, len(y), n_push)
+    warm_start = max(0, warm_start - lots.n_before)  # a training that goes on has had them
     surviving_servers.check_servers(comm, lots, parts, push_returns, keep)
     if comm.rank == 0 and optimizer is SGD:
         warn_past_edge(model, X, plan, comm.size - len(parts))

@@ -1,7 +1,7 @@
 """Hogwild: one vector of parameters for all, and nobody waits for anybody."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,6 +38,9 @@ def hogwild(
 
     Notes
     -----
+    Each rank steps by its part of a batch's gradient, and by as large a part of the weight decay.
+    Adam and Adagrad take steps of their own length: P ranks go P times as far in a batch.
+
     Cost: no messages. All meet after each epoch. Notes: how many updates of others a gradient has
     missed ("staleness"), how many are missing after a store ("lost_update"), all ("lost_updates").
 
@@ -52,7 +55,8 @@ def hogwild(
     own = model.initial(plan.seed)  # this rank's private copy
     shared = _Shared(comm, own, lock, stripes)
     w, seen = shared.w, shared.seen
-    steppers = [optimizer(own[part], plan) for part in shared.parts]
+    part_of_plan = replace(plan, weight_decay=plan.weight_decay / comm.size)
+    steppers = [optimizer(own[part], part_of_plan) for part in shared.parts]
     shared.begin(own)
     losses = []
     steps = plan.steps_per_epoch(len(y))

@@ -95,6 +95,11 @@ class Lots:
         return [0.0] * (epochs * self.plan.steps_per_epoch(self.n_examples))
 
     @property
+    def n_before(self) -> int:
+        """How many lots the epochs have that are over, those before the plan's first."""
+        return self.plan.first_epoch * self._of_an_epoch
+
+    @property
     def _of_an_epoch(self) -> int:
         return math.ceil(self.plan.steps_per_epoch(self.n_examples) / self.size)
 

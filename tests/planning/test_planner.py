@@ -146,3 +146,13 @@ def test_what_cannot_be_planned_is_refused_by_name(monkeypatch):
     silent = Graph([Node("x"), Node("y", ("x",))])
     with pytest.raises(ValueError, match="n_bytes of 'x' must be 1 or more to predict its way"):
         predict(silent, {"x": 0, "y": 1}, networks.ethernet_1g, 2)
+
+
+@pytest.mark.parametrize("find", [plan, plan_by_list, plan_exhaustively])
+def test_a_speed_for_each_rank_may_be_the_same_for_all(find):
+    graph = Graph([Node("x", flops=1e6, n_bytes=8), Node("y", ("x",), flops=1e6)])
+    found = [
+        find(graph, networks.Network("lab", 1e-6, 1e9, speeds), 4)
+        for speeds in (1e9, (1e9,) * 4, (1e9, 1e9, 1e9, 1e9 - 1))
+    ]
+    assert found[0].makespan_s == found[1].makespan_s == found[2].makespan_s == 2e-3

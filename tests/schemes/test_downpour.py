@@ -173,6 +173,20 @@ def test_during_a_warm_start_one_replica_trains_alone():
     assert (np.array([value.losses for value in values]) > 0).sum(axis=0).tolist() == [1] * 14
 
 
+def test_a_training_that_goes_on_has_had_its_warm_start():
+    def pushed_by(first_epoch, epochs=2):
+        plan = Plan(0.1, 8, epochs, first_epoch=first_epoch)
+        X, y = np.eye(5)[np.arange(40) % 5], np.arange(40) % 2
+        made = run(
+            lambda comm: downpour(comm, LogisticRegression(5), X, y, plan, warm_start=3),
+            workers=4, backend="simulated",
+        )  # fmt: skip
+        return [m.src for m in made.trace.messages if m.tag == "gradient"]
+
+    assert set(pushed_by(0)[:3]) == {1}  # alone
+    assert len(set(pushed_by(1)[:3])) == 3  # 5 of the first epoch's lots are more than 3
+
+
 def test_shards_step_each_in_its_own_order():
     shards = shards_evenly(MODEL.n_parameters, 2)
     speeds = (1e5, 1e5, 1e9, 1e9, 1e9, 1e9)

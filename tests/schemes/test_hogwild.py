@@ -268,3 +268,21 @@ def test_without_numba_the_loop_to_read_runs_and_says_so_and_locks_are_refused(m
     for scheme, data in ((hogwild, (MODEL, X, Y)), (hogwild_sparse, (READER, TEXT.X, TEXT.y))):
         with pytest.raises(WorkerError, match=r'planted.* a lock needs .*lock="none" needs none'):
             simulated(scheme, *data, plan, "one")
+
+
+class Ones(LogisticRegression):
+    def initial(self, seed=0):
+        return np.ones(self.n_parameters)
+
+
+@pytest.mark.parametrize("lock", ["one", "striped"])
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_weights_decay_as_on_one_process_however_many_step(lock, workers):
+    """A column of zeros has no slope: what becomes of its weight is decay alone."""
+    examples, plan = np.zeros((60, 4)), Plan(0.1, 6, 2, weight_decay=0.3)
+    examples[:, 0] = 1
+    made = simulated(
+        hogwild, Ones(4), examples, np.array([0, 1] * 30), plan, lock=lock, workers=workers
+    )
+    decayed = (1 - 0.03) ** 20  # what the likely mistake makes of it: (1 - 0.03) ** 60
+    assert made.values[0].w[2:4] == pytest.approx(decayed, rel=0.02)

@@ -93,6 +93,15 @@ def test_one_without_shared_ends_of_epochs_goes_on_from_the_servers_model(scheme
     assert trained(scheme, tmp_path, plan=plan, resume=True) == parts  # nothing is left
 
 
+@pytest.mark.parametrize("every", [2, 50])  # 13 steps an epoch: no multiple, and more than all
+def test_replicas_that_average_go_on_in_the_schedule_again_and_again(every, tmp_path):
+    for epochs in (1, 2, 4, 6):
+        plan = replace(PLAN, epochs=epochs)
+        trained("asynchronous_averaging", tmp_path, plan=plan, resume=epochs > 1, every=every)
+        (state,) = load(tmp_path).states[0]
+        assert state.n_steps == epochs * 13 // (WORKERS - 1)
+
+
 def test_distbelief_goes_on_from_what_its_server_keeps_of_each_machine(tmp_path):
     plan = Plan(0.05, 35, epochs=4)
     train = partial(trained, "distbelief", tmp_path, data=few_digits())

@@ -17,7 +17,7 @@ _MENU = (
     Way("server", 2, 48, 1), Way("local", 4, 48, 4), Way("local", 4, 48, 16),
 )  # fmt: skip
 
-_TELLING = (205, 409, 667, 416, 42)
+_TELLING = (205, 409, 667, 416, 42, 1793, 25, 31, 33)
 """In this order each mistake is met first where no other one chooses alike."""
 
 
@@ -117,15 +117,17 @@ def _by_run(way: Way, given: Drawn, network: tuple[int, int]) -> float:
 def _priced(
     way: Way, given: Drawn, network: tuple[int, int], *, latency: float = 1, rate: float = 1,
     whole: bool = False, batch: bool = True, server: bool = True, own: bool = False,
-    halves: int = 2, each_update: bool = False,
+    halves: int = 2, each_update: bool = False, middle: Callable[..., float] | None = None,
 ) -> float:  # fmt: skip
-    """Price a round by formula; every option is a mistake."""
+    """Price a round by formula; every option is a mistake, ``middle`` one of a server's."""
     alpha, beta = latency * network[0], rate / network[1]
     P, n_bytes = way.workers, 4 * given.n
     compute = way.batch // (P if batch else 1) * given.example_us * way.every
     if way.scheme == "serial":
         return compute
     if way.scheme == "server":
+        if middle is not None:
+            return compute + middle(alpha, n_bytes * beta, P)
         others = P - (not own) if server else 1
         return compute + 2 * alpha + 2 * others * n_bytes * beta
     exchange = halves * (P - 1) * (alpha + (n_bytes if whole else n_bytes / P) * beta)
@@ -136,7 +138,11 @@ def _with(**options: Any) -> Any:
     return lambda way, given, network: _priced(way, given, network, **options)
 
 
+_BOTH_WAYS = "a server's exchange: a latency and P - 1 vectors in, a latency and P - 1 vectors out"
+
 _SLIPS = (
+    ("no-tree", "the server hears all others, not one after another in a tree: P - 1 vectors pass "
+     "its NIC each way", _with(middle=lambda a, v, P: 2 * (a + v) * (P.bit_length() - 1))),
     ("latency", "each message has its latency", _with(latency=0)),
     ("bytes", "the bytes take their time, too", _with(rate=0)),
     ("four-bytes", "n parameters are 4 n bytes", _with(rate=0.25)),
@@ -147,6 +153,12 @@ _SLIPS = (
     ("one-nic", "P - 1 vectors pass the server's NIC each way: its own part does not travel",
      _with(own=True)),
     ("both-halves", "a ring has 2 (P - 1) steps", _with(halves=1)),
+    ("no-ring", "a server is no ring: whole vectors pass its NIC, not chunks of n / P",
+     _with(middle=lambda a, v, P: 2 * (P - 1) * (a + v / P))),
+    ("latency-once", f"all send at once, and so does the server: {_BOTH_WAYS}",
+     _with(middle=lambda a, v, P: 2 * (P - 1) * (a + v))),
+    ("both-ways", _BOTH_WAYS, _with(middle=lambda a, v, P: a + (P - 1) * v)),
+    ("both-ways", _BOTH_WAYS, _with(middle=lambda a, v, P: a + 2 * (P - 1) * v)),
     ("once-a-round", "local exchanges once in a round, not in every update",
      _with(each_update=True)),
 )  # fmt: skip
