@@ -22,7 +22,7 @@ def hogwild(
 ) -> Training:  # fmt: skip
     """Let every rank step the same parameters, in shared memory, whenever it has a gradient.
 
-    Each loads what is there, takes its part of the step, and stores what this has changed. What
+    Each loads what is there, takes its part of step and decay, and stores what that changed. What
     another has stored between is lost; sparse examples rarely meet. A lock keeps them apart, for
     the update only: a gradient may be of parameters that others have changed meanwhile.
 
@@ -38,11 +38,8 @@ def hogwild(
 
     Notes
     -----
-    Each rank steps by its part of a batch's gradient, and by as large a part of the weight decay.
-    Adam and Adagrad take steps of their own length: P ranks go P times as far in a batch.
-
-    Cost: no messages. All meet after each epoch. Notes: how many updates of others a gradient has
-    missed ("staleness"), how many are missing after a store ("lost_update"), all ("lost_updates").
+    Cost: no messages. All meet after each epoch. With Adam or Adagrad, P ranks go P times as far.
+    Notes: a gradient's "staleness", a store's "lost_update" (of others), all: "lost_updates".
 
     References
     ----------
@@ -58,8 +55,7 @@ def hogwild(
     part_of_plan = replace(plan, weight_decay=plan.weight_decay / comm.size)
     steppers = [optimizer(own[part], part_of_plan) for part in shared.parts]
     shared.begin(own)
-    losses = []
-    steps = plan.steps_per_epoch(len(y))
+    steps, losses = plan.steps_per_epoch(len(y)), list[float]()
     shares = plan.shares(len(y), comm.rank, comm.size, own)
     for step, (examples, weight) in enumerate(shares, start=plan.first_epoch * steps):
         batch = X[examples], y[examples]
