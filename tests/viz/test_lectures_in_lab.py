@@ -88,7 +88,9 @@ def open_and_run(browser, lab, notebook, name, then=lambda page: None):
         until_s = time.monotonic() + 300  # then the next line says which cells have not run
         while time.monotonic() < until_s and not page.evaluate(_HAS_RUN):
             page.wait_for_timeout(500)
-        assert {**page.evaluate(_CELLS), "empty": []} == {"left": [], "failed": [], "empty": []}
+        found = {**page.evaluate(_CELLS), "empty": []}
+        log = (home / "log").read_text(encoding="utf-8")
+        assert found == {"left": [], "failed": [], "empty": []}, log[-3000:]
         page.wait_for_function(f"() => !({_CELLS})().empty.length", timeout=20_000)
         assert page.evaluate(_CELLS) == {"left": [], "failed": [], "empty": []}
         assert page.evaluate(_STUCK) == []
