@@ -103,10 +103,7 @@ def look_at(
             check_mean(loss, lambda x: _forward(copies, x, False), x, y)
         _check_slope(layers, copies, loss, x, y)
         with torch.enable_grad():
-            what = "module"
-            check_reads(
-                copied(whole, copies)[1], x, lambda outputs: loss_of(loss, outputs, y), what
-            )
+            check_reads(copies, x, lambda outputs: loss_of(loss, outputs, y), "module")
         if left_out is None:
             left_out = left_out_by(loss, _forward(copies, x[:1], False), y[:1])
     return Look(any(is_random), flops, left_out)

@@ -13,24 +13,16 @@ from torch import nn
 from torch.func import functional_call
 
 from course_lib.models.module_checks import trained
+from course_lib.models.module_copies import copied
 from course_lib.models.module_weights import places_of
 
-__all__ = ["check_reads", "may_read_aside"]
+__all__ = ["check_reads"]
 
 _MOVED = 0.01  # of each number: what is read in the old place shows, and nothing leaves its range
 _ALIKE = 1e-4  # of the largest slope: far more than rounding, far less than what the move changes
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 Slopes = list[torch.Tensor]
-
-
-def may_read_aside(module: nn.Module) -> bool:
-    """Tell whether a module has parts that are not torch's own, or hooks."""
-    return any(
-        not type(part).__module__.startswith("torch.nn.modules.")
-        or any(getattr(part, hooks) for hooks in _HOOKS)
-        for part in module.modules()
-    )
 
 
 def check_reads(
@@ -41,7 +33,8 @@ def check_reads(
     Parameters
     ----------
     layers : sequence of torch.nn.Module
-        Copies that nobody needs any more; each is called with what the one before has returned.
+        Each is called with what the one before has returned; they are copied, unless all of them
+        are torch's own, which read nothing aside.
     x : torch.Tensor
         Some examples; if they require a gradient, that is compared, too.
     told : callable
@@ -54,9 +47,11 @@ def check_reads(
     ValueError
         If a parameter is reached beside its name, or the gradients differ.
     """
-    layers = [layer.train() for layer in layers]
-    if not any(map(may_read_aside, layers)):
+    if not any(map(_may_read_aside, layers)):
         return
+    _, layers = copied(nn.Sequential(*layers), [*layers])
+    for layer in layers:
+        layer.train()
     names = {id(p): name for layer in layers for name, p in trained(layer).items()}
     handed = [
         [_moved(p, number).requires_grad_() for number, p in enumerate(trained(layer).values())]
@@ -85,6 +80,15 @@ def check_reads(
             "torch.utils.checkpoint, or an autograd.Function or a hook that reads the module: "
             "compute it without"
         )
+
+
+def _may_read_aside(module: nn.Module) -> bool:
+    """Tell whether a module has parts that are not torch's own, or hooks."""
+    return any(
+        not type(part).__module__.startswith("torch.nn.modules.")
+        or any(getattr(part, hooks) for hooks in _HOOKS)
+        for part in module.modules()
+    )
 
 
 def _moved(parameter: torch.Tensor, seed: int) -> torch.Tensor:
