@@ -198,6 +198,10 @@ def _content(file: Path, most_bytes: int) -> Any:
 
 def _code_cells(content: Any) -> list[_Raw]:
     cells = content.get("cells") if isinstance(content, dict) else None
+    if isinstance(content, dict) and isinstance(content.get("worksheets"), list):
+        raise NotANotebookError(
+            "a notebook of format 3: open it in JupyterLab and save it, which writes format 4"
+        )
     if not isinstance(cells, list):
         raise NotANotebookError("no notebook of format 4: it has no cells")
     found = []

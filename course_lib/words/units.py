@@ -58,12 +58,17 @@ def in_seconds(seconds: float | None) -> str:
     -------
     str
         The number with its unit.
+
+    Examples
+    --------
+    >>> in_seconds(41.5e-6), in_seconds(0.9996), in_seconds(-1.5)
+    ('41.5 µs', '1 s', '-1.5 s')
     """
     if seconds is None:
         return "–"
-    if abs(seconds) >= 1:
+    if abs(seconds) >= 0.9995:  # three digits of less would be 1,000 of the next unit
         return f"{three_digits(seconds)} s"
-    if abs(seconds) >= 1e-3:
+    if abs(seconds) >= 0.9995e-3:
         return f"{three_digits(seconds * 1e3)} ms"
     return f"{three_digits(seconds * 1e6)} µs"
 

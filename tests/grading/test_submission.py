@@ -21,7 +21,7 @@ def notebook(*sources: str) -> str:
         ("nope", "not JSON"),
         ("[" * 100_000, "not JSON"),
         ("[]", "no cells"),
-        ('{"worksheets": []}', "no cells"),
+        ('{"worksheets": []}', "format 3: open it in JupyterLab and save it"),
         ('{"cells": 3}', "no cells"),
         (notebook("x" * 1_100_000), "far more code"),
         (notebook(*["x"] * 2_001), "far more code"),
