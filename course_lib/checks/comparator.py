@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from course_lib.checks.plain import plain
 from course_lib.checks.shown import kind, show, told_apart
 
-__all__ = ["Difference", "difference", "differing_bits", "first_difference"]
+__all__ = ["Difference", "as_list", "difference", "differing_bits", "first_difference"]
 
 ROUNDING = 16
 """How many rounding errors per added term are forgiven; a wrong algorithm is off by far more."""
@@ -40,6 +40,22 @@ class Difference(NamedTuple):
     got: str
     where: str = "the value"
     rank: int | None = None
+
+
+def as_list(value: Any) -> Any:
+    """Return an array of one row as a list, for tasks that ask for a list; anything else as it is.
+
+    Parameters
+    ----------
+    value : object
+        What a learner's function has returned.
+
+    Returns
+    -------
+    object
+        A list of Python's numbers, or the value.
+    """
+    return value.tolist() if getattr(value, "ndim", 0) == 1 else value
 
 
 def difference(

@@ -37,6 +37,11 @@ def check_file(option: str, file: Path | None, ending: str) -> None:
     """
     if file is None:
         return
+    if file == Path():  # what an empty text is read as
+        raise ValueError(
+            f"{option} must be the name of a file that ends in {ending}, got none (was a variable "
+            "of the shell empty?)"
+        )
     if file.suffix.lower() != ending:
         raise ValueError(f"{option} must be a file that ends in {ending}, got {file}")
     if Path(os.path.realpath(file)).name.lower() == CHECKPOINT:

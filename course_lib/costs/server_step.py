@@ -156,4 +156,11 @@ def best_servers(computers: int, transfer_s: float, compute_s: float) -> int:
     4
     """
     ratio = math.sqrt(2 * transfer_s / compute_s)
-    return min(max(1, round(computers * ratio / (1 + ratio))), computers // 2)
+    below = math.floor(computers * ratio / (1 + ratio))
+
+    def gradients_a_second(servers: int) -> float:
+        workers = computers - servers
+        return workers / (compute_s + 2 * workers / servers * transfer_s)
+
+    nearest = {min(max(1, servers), computers // 2) for servers in (below, below + 1)}
+    return max(sorted(nearest), key=gradients_a_second)

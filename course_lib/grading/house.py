@@ -1,7 +1,8 @@
 """The rules of a candidate's process: what Python refuses there, and what the system does.
 
 The first are kept by an audit hook, which Python asks before it opens a file, starts a program,
-reaches for the network; once there, it cannot be taken away. Compiled code is not asked.
+reaches for the network; once there, it cannot be taken away. Compiled code, such as torch's, does
+not ask it: on Linux the kernel refuses that (``landlock``).
 """
 
 import contextlib
@@ -10,6 +11,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from course_lib.grading.landlock import confine
 
 __all__ = ["HouseRuleError", "environ_in", "limit", "refuse_the_outside"]
 
@@ -61,7 +64,10 @@ def refuse_the_outside(own: Path, readable: Iterable[Path]) -> None:
     readable : iterable of Path
         Folders from which the process may read, besides its own and those of the system.
     """
-    sys.addaudithook(_hook(own, [own, *readable, *map(Path, _SYSTEM)]))
+    allowed = [*readable, *map(Path, _SYSTEM)]
+    with contextlib.suppress(OSError):  # the kernel does not take its rules: the hook stays
+        confine(own, allowed)
+    sys.addaudithook(_hook(own, [own, *allowed]))
 
 
 def environ_in(folder: Path) -> Mapping[str, str]:

@@ -16,6 +16,9 @@ ATTRIBUTES = {
     "_os", "_sys", "_io", "builtins", "ctypes", "ctypeslib", "f2py", "gc", "importlib", "inspect",
     "modules", "os", "pickle", "subprocess", "sys",
     "fromfile", "genfromtxt", "loadtxt", "memmap", "savetxt", "tofile",
+    "_C", "FileStore", "TCPStore", "TypedStorage", "UntypedStorage", "distributed",
+    "export_chrome_trace", "export_memory_timeline", "export_stacks", "from_file", "hub",
+    "init_process_group", "jit", "multiprocessing", "onnx", "profiler", "save", "serialization",
 }  # fmt: skip
 
 

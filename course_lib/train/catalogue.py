@@ -152,7 +152,9 @@ OPTIONS = {
         "after the other), one (all of them)",
         {lock: lock for lock in LOCKS},
     ),
-    "stripes": Option("64", "into how many parts --lock striped cuts the parameters"),
+    "stripes": Option(
+        "64", "into how many parts the parameters are cut", only_with=("lock", "striped")
+    ),
 }
 """What only some schemes take, by name; ``--every`` for one."""
 

@@ -179,9 +179,10 @@ def _not_written(file: Path, epoch: int, n_bytes: int, error: OSError) -> str:
         needed += f", and {shutil.disk_usage(folder).free:,} are free"
     try:
         kept = f"the one of epoch {read_index(folder)['epoch']} is as it was"
+        then = "go on with --resume"
     except CheckpointError:
-        kept = "there is none before it"
-    return f"{told}; {needed}; {kept}. Make room and go on with --resume, or name another folder"
+        kept, then = "there is none before it", "start again"
+    return f"{told}; {needed}; {kept}. Make room and {then}, or name another folder"
 
 
 def load(folder: Path) -> Checkpoint:

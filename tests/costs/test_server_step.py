@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from course_lib.comm.simulated.networks import Network, ethernet_10g
@@ -85,6 +85,21 @@ def test_the_bandwidth_solved_for_gives_the_efficiency(efficiency, workers):
 def test_an_efficiency_that_latency_forbids_is_refused():
     with pytest.raises(ValueError, match=r"out of reach with a latency of 0\.001 s"):
         bandwidth_for(0.95, 8, 100_000, 1e-3, 0.0, 1e-3)
+
+
+@given(
+    computers=st.integers(2, 40),
+    transfer_s=st.floats(1e-6, 1.0),
+    compute_s=st.floats(1e-6, 1.0),
+)
+@example(4, 1.0796e-05, 6.0359e-05)  # the nearest whole number is not the best one
+def test_no_other_number_of_servers_gives_more_gradients_a_second(computers, transfer_s, compute_s):
+    def rate(servers):
+        workers = computers - servers
+        return workers / (compute_s + 2 * workers / servers * transfer_s)
+
+    best = rate(best_servers(computers, transfer_s, compute_s))
+    assert best >= max(map(rate, range(1, computers // 2 + 1))) * (1 - 1e-12)
 
 
 def test_servers_follow_the_root_of_communicating_over_computing():

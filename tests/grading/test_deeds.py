@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from authoring.build import ROOT
+from course_lib.grading.landlock import version
 from tests.grading.handing_in import examined, hand_in, order, solution
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="of POSIX")]
@@ -41,6 +42,10 @@ DEEDS = {
         "    verdict.judge = lambda *_: None\n"
         "    return 'wrong'", {"replaces-names"}),
 }  # fmt: skip
+if version():  # elsewhere only the names are read
+    DEEDS["writes by torch"] = (
+        "import torch; torch.save(torch.ones(3), {canary!r})", {"exception"}
+    )  # fmt: skip
 
 
 def answer(deed: str, task: str = "hello") -> str:

@@ -64,6 +64,11 @@ def test_a_solution_has_none(name):
         "import sys\n    getattr(sys, 'maxsize')",
         "from sys import modules",
         "import types\n    types.FunctionType",
+        "import torch\n    torch.save(x, 'y')",
+        "import torch\n    torch.from_file('y', size=1)",
+        "from torch import from_file",
+        "import torch.distributed",
+        "from torch.jit import save",
     ],
 )
 def test_a_way_out_is_named_with_its_line(body):

@@ -212,6 +212,8 @@ def test_the_simulator_takes_a_network_and_writes_a_trace(tmp_path, capsys):
         ("--time-limit 0", "--time-limit takes seconds above 0, got 0"),
         ("--trace out.txt", "--trace must be a file that ends in .json, got out.txt"),
         ("--trace no/such/folder/x.json", "there is no folder"),
+        ("--trace=", "--trace must be the name of a file that ends in .json, got none"),
+        ("--scheme hogwild --lock one --stripes 3", "--stripes is for --lock striped, not one"),
         ("--resume", "--resume needs --checkpoint DIR"),
         ("--checkpoint-every 2", "--checkpoint-every needs --checkpoint DIR"),
         ("--checkpoint {} --checkpoint-every 0", "--checkpoint-every takes whole numbers of 1 or"),

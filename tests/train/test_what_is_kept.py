@@ -33,7 +33,7 @@ OF_SCHEME = {
     "splits": "hybrid --model alexnet",
     "k": "compressed",
     "rank": "compressed --compressor powersgd",
-    "stripes": "hogwild",
+    "stripes": "hogwild --lock striped",
 }
 TOO_LARGE = [str(2**63), str(10**19), "9" * 100]
 
@@ -173,6 +173,19 @@ def test_a_disk_without_room_is_told_in_one_sentence_and_the_checkpoint_before_s
     assert "Traceback" not in ended.stderr
     assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
     assert np.isfinite(load(tmp_path).rows[-1].loss)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="there is no limit of a file's length")
+def test_a_disk_without_room_for_the_first_checkpoint_tells_to_start_again(tmp_path):
+    words = f"{LINEAR} --checkpoint {tmp_path}"
+    ended = subprocess.run(
+        [sys.executable, "-c", FULL, "1000", *words.split()],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert ended.returncode == 1
+    assert "there is none before it. Make room and start again, or name" in ended.stderr
+    assert "--resume" not in ended.stderr
 
 
 def test_no_command_writes_over_another_folders_checkpoint(tmp_path, capsys):

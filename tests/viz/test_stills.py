@@ -279,8 +279,8 @@ def test_the_names_of_many_groups_have_room_above_the_bars_and_no_group_is_refus
     width, height = figure.canvas.get_width_height()
     assert 0 <= legend.x0 < legend.x1 <= width
     assert legend.y1 <= title.y0 < title.y1 <= height
-    for nothing in ({}, {"a": []}):
-        with pytest.raises(ValueError, match="groups must hold a number or more by each name, got"):
+    for nothing in ({}, {"a": []}, {"a": 1.0}, {"a": [1.0, float("nan")]}):
+        with pytest.raises(ValueError, match="groups must hold one finite number or more by each"):
             bars(nothing)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks.comparator import Difference
+from course_lib.checks.comparator import Difference, as_list
 from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
@@ -152,8 +152,7 @@ class EarlyAnswers(LocalTask):
     def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Take an array of one row for a list, and NumPy's whole numbers for Python's."""
         rows = [[_whole(item) for item in value] if isinstance(value, list) else
-                value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
-                for value in got]  # fmt: skip
+                as_list(value) for value in got]  # fmt: skip
         return super().compare(case, arguments, rows)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:

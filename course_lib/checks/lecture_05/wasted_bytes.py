@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from course_lib.checks.comparator import Difference
+from course_lib.checks.comparator import Difference, as_list
 from course_lib.checks.lecture_00.predict_gather import sum_at_rank_0
 from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 from course_lib.comm.communicator import Communicator
@@ -120,8 +120,7 @@ class WastedBytes(LocalTask):
 
     def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Take an array of one row for a list."""
-        rows = [v.tolist() if isinstance(v, np.ndarray) and v.ndim == 1 else v for v in got]
-        return super().compare(case, arguments, rows)
+        return super().compare(case, arguments, [as_list(value) for value in got])
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

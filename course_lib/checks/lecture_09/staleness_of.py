@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from course_lib.checks.comparator import Difference
+from course_lib.checks.comparator import Difference, as_list
 from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
 __all__ = ["TASK"]
@@ -45,7 +45,7 @@ class StalenessOf(LocalTask):
 
     def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Take an array for a list."""
-        return super().compare(case, arguments, [_listed(value) for value in got])
+        return super().compare(case, arguments, [as_list(value) for value in got])
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""
@@ -96,10 +96,6 @@ def _ages(order: list[int], distinct: bool = False) -> list[int]:
         found.append(len(set(between) if distinct else between))
         last[rank] = number
     return found
-
-
-def _listed(value: Any) -> Any:
-    return value.tolist() if getattr(value, "ndim", 0) == 1 else value
 
 
 TASK = StalenessOf()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from course_lib.checks.comparator import Difference
+from course_lib.checks.comparator import Difference, as_list
 from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
 __all__ = ["TASK"]
@@ -58,8 +58,7 @@ class WhoMayRead(LocalTask):
 
     def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Take an array for a list."""
-        rows = [value.tolist() if getattr(value, "ndim", 0) == 1 else value for value in got]
-        return super().compare(case, arguments, rows)
+        return super().compare(case, arguments, [as_list(value) for value in got])
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks.comparator import Difference
+from course_lib.checks.comparator import Difference, as_list
 from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
 __all__ = ["TASK"]
@@ -38,6 +38,10 @@ class StepsDone(LocalTask):
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Play it."""
         return [_played(*arguments[0])]
+
+    def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
+        """Take an array for a list."""
+        return super().compare(case, arguments, [as_list(value) for value in got])
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

@@ -1,6 +1,9 @@
 """Bars side by side: how much each of several has, by one rule and by another."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from course_lib.viz.colours import CURVE_COLOURS, OKABE_ITO
 from course_lib.viz.stills.parts import INK, LINE, Still, cut
@@ -44,8 +47,10 @@ def bars(
     ValueError
         If there is no group, or one has no number.
     """
-    if not groups or not all(map(len, groups.values())):
-        raise ValueError(f"groups must hold a number or more by each name, got {dict(groups)}")
+    if not groups or not all(map(_are_heights, groups.values())):
+        raise ValueError(
+            f"groups must hold one finite number or more by each name, got {dict(groups)}"
+        )
     groups = {str(name): heights for name, heights in groups.items()}
     columns = max(1, min(3, _LETTERS // (max(map(len, groups)) + _HANDLE)))
     rows = -(-len(groups) // columns)
@@ -73,3 +78,7 @@ def bars(
     axes.legend(fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1, 0.98),
                 ncols=columns)  # fmt: skip
     return figure
+
+
+def _are_heights(heights: Any) -> bool:
+    return np.ndim(heights) == 1 and np.size(heights) > 0 and bool(np.all(np.isfinite(heights)))
