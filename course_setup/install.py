@@ -69,7 +69,8 @@ def install_packages(root: Path, environ: dict[str, str], pass_fds: tuple[int, .
     else:
         install = [str(python), "-I", "-m", "pip", "install", "--no-input"]
         install += ["--disable-pip-version-check", "--no-warn-script-location"]
-        install += ["--require-virtualenv"]
+        # Python compiles what is used as it is imported. All 13,000 files take as long as the rest.
+        install += ["--require-virtualenv", "--no-compile"]
     wants_cpu_build = not configured and sys.platform == "linux" and not has_nvidia_gpu()
     torch = torch_words(lock, wants_cpu_build)
     started = time.monotonic()
