@@ -30,7 +30,7 @@ def main(words: list[str]) -> int:
         "--workbook", type=Path, metavar="DIR", help="the workbook (default: yours, in the course)"
     )
     chosen: Path | None = parser.parse_args(words).workbook
-    if chosen is not None and not chosen.is_dir():
-        parser.error(f"--workbook must be a folder, got {chosen}")
+    if chosen is not None and not (chosen / "exercises").is_dir():
+        parser.error(f"--workbook must be a folder that has exercises/ in it, got {chosen}")
     say(repr(progress(chosen or find_workbook())))
     return 0

@@ -345,7 +345,7 @@ class Trace:
     def __repr__(self) -> str:
         """Summarise in one line that is the same for every run of a deterministic algorithm."""
         told = f"{self.traffic}, {self.clock} time{self.omission}"
-        return f"Trace({self.size} ranks, {self.backend}: {told})"
+        return f"Trace({self.size} rank{'s' * (self.size != 1)}, {self.backend}: {told})"
 
     def _fields_of_messages(self, *names: str) -> Iterable[tuple[Any, ...]]:
         return zip(*(column(self.messages, name) for name in names), strict=True)

@@ -106,7 +106,7 @@ class Prediction:
         text : str or float
             What the learner typed. The decimal sign is a point. A comma or a space may part
             thousands, in groups of three: "4.5", "1,200", "1 200" and "1e3" are numbers, "4,5" is
-            asked for again.
+            asked for again. The unit may follow.
 
         Returns
         -------
@@ -114,7 +114,7 @@ class Prediction:
             One sentence.
         """
         if self.committed is None:
-            number = _read(str(text).strip())
+            number = _read(str(text).strip().removesuffix(self.unit or " ").rstrip())
             if isinstance(number, str):
                 return number
             self.committed = number

@@ -104,7 +104,8 @@ class Watched:
 
     def __repr__(self) -> str:
         """Summarise in one line that is the same for every run of a deterministic algorithm."""
-        return f"Watched({self.name}, {self.trace.size} ranks: {self.trace.traffic})"
+        ranks = f"{self.trace.size} rank{'s' * (self.trace.size != 1)}"
+        return f"Watched({self.name}, {ranks}: {self.trace.traffic})"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         return self.player()._repr_mimebundle_(**kwargs)

@@ -132,4 +132,5 @@ def test_command_prints_the_table_of_the_workbook_around_or_of_the_one_named(
     assert "00         1 of 5" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["progress", "--workbook", "nowhere"])
-    assert "--workbook must be a folder, got nowhere" in capsys.readouterr().err
+    told = "--workbook must be a folder that has exercises/ in it, got nowhere"
+    assert told in capsys.readouterr().err

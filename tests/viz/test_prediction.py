@@ -23,6 +23,14 @@ def test_a_number_is_kept(typed: str | float, number: float) -> None:
     assert guess.committed == number
 
 
+def test_the_unit_may_follow() -> None:
+    for unit, typed in (("ms", "2 ms"), ("ms", "2ms"), ("% of a step", "2 % of a step")):
+        guess = predict("How long?", unit)
+        assert guess.commit(typed) == f"You predict 2 {unit}. Now run on."
+    assert "is no number" in predict("How long?", "ms").commit("ms")
+    assert "is no number" in predict("How long?", "ms").commit("2 s")
+
+
 def test_what_is_no_number_is_asked_for_again() -> None:
     guess = predict("How many?")
     assert guess.commit("six") == "'six' is no number: write digits, for example 12"
@@ -52,7 +60,7 @@ def test_what_is_not_finite_is_asked_for_again(typed: str) -> None:
     assert guess.committed is None
 
 
-@pytest.mark.parametrize("typed", ["", "six", "inf", "nan", "1e", "0x10", "--1", "6 apples"])
+@pytest.mark.parametrize("typed", ["", "six", "inf", "nan", "1e", "0x10", "--1", "6 pears"])
 def test_what_has_no_number_in_its_digits_is_no_number(typed: str) -> None:
     guess = predict("How many?", "apples")
     assert "is no number" in guess.commit(typed)

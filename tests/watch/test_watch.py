@@ -193,6 +193,8 @@ def test_what_ran_on_a_torus_stands_on_its_grid():
 def test_a_watched_run_shows_itself():
     watched = watch_collective(allreduce_ring, workers=4, length=8)
     assert repr(watched) == "Watched(allreduce_ring, 4 ranks: 24 messages, 384 bytes)"
+    alone = watch_collective(allreduce_ring, workers=1, length=3)
+    assert repr(alone) == "Watched(allreduce_ring, 1 rank: 0 messages, 0 bytes)"
     data, _ = watched._repr_mimebundle_()
     assert {"text/plain", "image/png"} <= set(data)
     assert watched.player("grid").scene["layout"] == "grid"

@@ -63,7 +63,8 @@ class Player(Picture):
         """Summarise in one line that is the same for every run of a deterministic algorithm."""
         trace = self._trace
         layout = self.scene["layout"]
-        return f"Player({trace.size} ranks, {layout}: {trace.traffic}, {trace.clock} time)"
+        ranks = f"{trace.size} rank{'s' * (trace.size != 1)}"
+        return f"Player({ranks}, {layout}: {trace.traffic}, {trace.clock} time)"
 
     def still(self) -> bytes:
         """Draw the filmstrip, as PNG."""
