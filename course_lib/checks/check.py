@@ -84,7 +84,7 @@ def check(task: Task, fn: Callable[..., Any], secrets: Sequence[int] | None = No
 
 def _report(task: Task, fn: Callable[..., Any], secrets: Sequence[int] | None) -> Report:
     seeds = [1 + randbits(62)] if secrets is None else secrets
-    cases = [case for seed in seeds for case in task.cases(seed)]
+    cases = [case for seed in seeds for case in task.all_cases(seed)]
     if not callable(fn):
         return _failed(task, _not_a_function(task, fn))
     try:

@@ -31,7 +31,7 @@ from course_lib.comm.simulated.networks import DEFAULT
 from course_lib.trace.trace import Trace
 from course_lib.watch.listener import listen
 
-__all__ = ["CASE_LIMIT_S", "Mishap", "Observation", "mishap_of", "observe"]
+__all__ = ["CASE_LIMIT_S", "Mishap", "Observation", "mishap_of", "observe", "same"]
 
 CASE_LIMIT_S = 3.0
 """How long one case may take, in wall seconds; a solution takes some milliseconds."""
@@ -250,7 +250,7 @@ def attempt(comm: Communicator) -> tuple[list[Any], list[Any], list[Any]]:
                 originals.after_call()
         values.append(plain(value))
         for position, argument in enumerate(given):
-            if not _same(before[position], argument):
+            if not same(before[position], argument):
                 changed.append((call, position))
             if not isinstance(values[-1], Unusable) and _overlap(value, argument):
                 shared.append((call, position))
@@ -270,19 +270,35 @@ def _start_late(comm: Communicator, case: Case, call: int) -> None:
 
 
 def _copy(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_copy(item) for item in value]
+    if type(value) in (list, tuple, set):
+        return type(value)(_copy(item) for item in value)
+    if type(value) is dict:
+        return {key: _copy(item) for key, item in value.items()}
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
-def _same(before: Any, after: Any) -> bool:
+def same(before: Any, after: Any) -> bool:
+    """Tell whether two values are alike: numbers to the last bit, and dicts in their order.
+
+    Parameters
+    ----------
+    before, after : object
+        Arguments or results, perhaps lists, tuples, sets or dicts of them.
+
+    Returns
+    -------
+    bool
+        False of different types.
+    """
     if type(before) is not type(after):
         return False
-    if isinstance(before, list):
-        return len(before) == len(after) and all(map(_same, before, after))
+    if type(before) in (list, tuple):
+        return len(before) == len(after) and all(map(same, before, after))
+    if type(before) is dict:
+        return same(list(before.items()), list(after.items()))
     if isinstance(before, np.ndarray):
         return bool(before.shape == after.shape and before.tobytes() == after.tobytes())
-    return bool(before == after)
+    return before is after or bool(before == after)  # NaN is not even itself
 
 
 def _overlap(value: Any, argument: Any) -> bool:

@@ -3,7 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -87,7 +87,7 @@ class Case:
     faults : object
         What goes wrong on it, None for nothing.
     alone : bool
-        Whether the function is called once, by nobody in particular: it needs no workers.
+        Whether the function is called by nobody in particular: it needs no workers.
     settings : mapping
         What else the task wants to know: lengths, dtypes, numbers of rows.
     """
@@ -200,6 +200,18 @@ class Task(ABC):
     @abstractmethod
     def cases(self, secret: int) -> Iterator[Case]:
         """Yield the cases, the most readable first; ``secret`` seeds the random ones."""
+
+    def all_cases(self, secret: int) -> list[Case]:
+        """List the cases as they are run: whoever needs no workers is called twice in each.
+
+        For it may keep something from call to call, as a default ``found=[]`` does, and then only
+        the first result is right.
+        """
+        is_local = isinstance(self, LocalTask)
+        return [
+            replace(case, calls=2) if case.calls == 1 and (case.alone or is_local) else case
+            for case in self.cases(secret)
+        ]
 
     @abstractmethod
     def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:

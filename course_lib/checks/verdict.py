@@ -11,7 +11,7 @@ from course_lib.checks.cost import too_cheap, too_expensive
 from course_lib.checks.diagnosis import Diagnosis, mishap_fault, replaced_fault
 from course_lib.checks.mistakes import is_finite, known_mistake, mistake_of_one
 from course_lib.checks.plain import TENSOR, Unusable
-from course_lib.checks.sandbox import Observation
+from course_lib.checks.sandbox import Observation, same
 from course_lib.checks.task import Case, Given, Hint, Task
 from course_lib.checks.units import with_units
 
@@ -101,10 +101,14 @@ def _wrong_means(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
 def _wrong_values(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
     for call, got in enumerate(seen.values):
         arguments = _arguments(task, case, call)
+        is_again = call > 0 and same(arguments, _arguments(task, case, 0))
+        if is_again and same(got, seen.values[0]):
+            continue
         wrong = task.compare(case, arguments, got)
         if wrong is None:
             continue
-        hint = _wrong_library(wrong) or known_mistake(task, case, arguments, got)
+        hint = _KEPT if is_again else _wrong_library(wrong)
+        hint = hint or known_mistake(task, case, arguments, got)
         if hint is None and (of_one := mistake_of_one(task, case, arguments, got, wrong)):
             hint, wrong = of_one
         if hint is None and (fault := too_cheap(task, case, seen)):
@@ -118,6 +122,13 @@ def _wrong_values(task: Task, case: Case, seen: Observation) -> Diagnosis | None
         wrong = with_units(task, wrong)
         return Diagnosis(wrong.says, hint, wrong.expected, wrong.got, wrong.rank, step)
     return None
+
+
+_KEPT = Hint(
+    "stale",
+    "the first call was right, and this one was given the same: a list or dict outside of the "
+    "function, or a default such as found=[], is kept from call to call; begin with a new one",
+)
 
 
 def _arguments(task: Task, case: Case, call: int) -> list[tuple[Any, ...]]:
@@ -235,14 +246,16 @@ def _wrong_manners(task: Task, case: Case, seen: Observation) -> Diagnosis | Non
     if seen.changed:
         rank, _, position = seen.changed[0]
         name, given = task.takes[position], task.arguments(case, rank, 0)[position]
-        hint = Hint(
-            "changes-input",
-            f"work on a copy: sorted({name}) makes one, list({name}) too; {name}.sort() and "
-            f"{name}.append() change what was handed in"
-            if isinstance(given, list)
-            else f"work on a copy: begin with total = {name}.copy() ({name}[:] is none), or write "
-            f"{name} + part instead of {name} += part",
-        )
+        if isinstance(given, list):
+            text = f"sorted({name}) makes one, list({name}) too; {name}.sort() and {name}.append() "
+            text += "change what was handed in"
+        elif isinstance(given, dict):
+            text = f"dict({name}) makes one, copy.deepcopy({name}) also of what is in it; pop, "
+            text += "clear and del change what was handed in"
+        else:
+            text = f"begin with total = {name}.copy() ({name}[:] is none), or write {name} + part "
+            text += f"instead of {name} += part"
+        hint = Hint("changes-input", f"work on a copy: {text}")
         return Diagnosis(f"rank {rank}: the call changed its argument {name}", hint, rank=rank)
     if task.fresh and seen.shared:
         rank, _, position = seen.shared[0]

@@ -156,7 +156,7 @@ def _judged(task: Task, answer: Answer, order: Order) -> Report:
     if means:
         return _refused(task, f"it uses {means}", "looks-outside",
                         "no task needs that: what is needed is in the arguments")  # fmt: skip
-    cases = tuple(task.cases(order.secret))
+    cases = tuple(task.all_cases(order.secret))
     try:
         seen, end = _sitting(task, answer, cases, order)
         if end is None and not seen:

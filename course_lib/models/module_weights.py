@@ -59,14 +59,14 @@ def drawn_weights(module: nn.Module, order: list[str], seed: int) -> np.ndarray[
 
 
 def with_weights(module: nn.Module, order: list[str], vector: torch.Tensor) -> nn.Module:
-    """Return a copy of a module with the parameters of these names set."""
+    """Return a copy of a module, in its mode, with the parameters of these names set."""
     filled, _ = copied(module)
     own = [filled.get_parameter(name) for name in order]
     pieces = torch.split(vector.detach().cpu(), [p.numel() for p in own])
     with torch.no_grad():
         for parameter, piece in zip(own, pieces, strict=True):
             parameter.copy_(piece.view(parameter.shape))
-    return filled.train()
+    return filled.train(module.training)
 
 
 def places_of(layer: nn.Module) -> dict[str, int]:

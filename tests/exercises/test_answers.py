@@ -10,7 +10,7 @@ import pytest
 from course_lib import checks
 from course_lib.checks.check import check
 from course_lib.checks.prediction import PredictTask
-from course_lib.checks.task import Task
+from course_lib.checks.task import LocalTask, Task
 from tests.exercises.answers import (
     MUTANTS,
     RIGHT_ANSWERS,
@@ -64,6 +64,22 @@ def test_solution_passes_and_costs_what_the_reference_column_says(
     assert bool(report.prices) == task_of(name).talks
     for row in report.prices:
         assert row.yours == row.reference, row
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if isinstance(task_of(name), LocalTask)])
+def test_what_is_right_in_its_first_call_only_is_rejected(
+    name: str, solutions: dict[str, object]
+) -> None:
+    solution: Any = solutions[name]
+    kept: list[Any] = []
+
+    def answer(*arguments: Any) -> Any:
+        kept.append(solution(*arguments))
+        return kept[0] if len(kept) == 1 else "once more"
+
+    report = check(task_of(name), answer, secrets=[1])
+    assert report.status == "failed"
+    assert report.hint_id == "stale" or report.fault.step.startswith("call 2 of 2"), report
 
 
 @pytest.mark.parametrize("name", TASKS)

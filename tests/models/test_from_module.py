@@ -193,6 +193,16 @@ def test_what_happens_between_children_is_seen(kind):
 # Tied and frozen parameters
 
 
+@pytest.mark.parametrize("mode", [True, False])
+def test_what_comes_back_is_in_the_mode_of_what_was_given(mode):
+    module = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 3)).train(mode)
+    model = from_module(module)
+    x, y = torch.ones(6, 4), np.arange(6) % 3
+    trained = model.as_module(train(model, x.numpy(), y, Plan(0.1, 3)).w)
+    assert [part.training for part in trained.modules()] == [mode] * 4
+    assert torch.equal(trained(x), trained(x)) is not mode
+
+
 def test_tied_weights_are_one_parameter_and_stay_tied():
     module = nn.Sequential(nn.Embedding(40, 20), nn.Linear(20, 40, bias=False))
     module[1].weight = module[0].weight

@@ -88,6 +88,9 @@ class AshaNext(LocalTask):
             return None
         done, promoted, *_ = arguments[0]
         trial, rung = pair
+        if not isinstance(trial, int):
+            return Hint("one-trial", "the first of the pair is one trial's number: the next call "
+                        "hands out the next one")  # fmt: skip
         if isinstance(rung, int) and 0 < rung <= len(done) and trial not in done[rung - 1]:
             return Hint("not-there", f"trial {trial} has no loss on rung {rung - 1}")
         if isinstance(rung, int) and 0 < rung < len(done) and trial in promoted[rung - 1]:
