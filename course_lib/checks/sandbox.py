@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
+from course_lib.checks.arguments import copy_of, overlap, same
 from course_lib.checks.originals import Originals
 from course_lib.checks.paper import Paper
 from course_lib.checks.plain import Unusable, plain
@@ -31,14 +30,13 @@ from course_lib.comm.simulated.networks import DEFAULT
 from course_lib.trace.trace import Trace
 from course_lib.watch.listener import listen
 
-__all__ = ["CASE_LIMIT_S", "Mishap", "Observation", "mishap_of", "observe", "same"]
+__all__ = ["CASE_LIMIT_S", "Mishap", "Observation", "mishap_of", "observe"]
 
 CASE_LIMIT_S = 3.0
 """How long one case may take, in wall seconds; a solution takes some milliseconds."""
 
 _MOST_EVENTS = 20_000  # a solution makes a thousand at most, and all of them are drawn
 _LATEST_START_S = 1e-3
-_MOST_WORK = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -237,7 +235,7 @@ def attempt(comm: Communicator) -> tuple[list[Any], list[Any], list[Any]]:
     shared: list[tuple[int, int]] = []
     for call in range(case.calls):
         given = task.arguments(case, comm.rank, call)
-        before = [_copy(argument) for argument in given]
+        before = [copy_of(argument) for argument in given]
         if case.stagger:
             _start_late(comm, case, call)
         _leave_unless_in(process)
@@ -252,7 +250,7 @@ def attempt(comm: Communicator) -> tuple[list[Any], list[Any], list[Any]]:
         for position, argument in enumerate(given):
             if not same(before[position], argument):
                 changed.append((call, position))
-            if not isinstance(values[-1], Unusable) and _overlap(value, argument):
+            if not isinstance(values[-1], Unusable) and overlap(value, argument):
                 shared.append((call, position))
     return values, changed, shared
 
@@ -267,48 +265,3 @@ def _start_late(comm: Communicator, case: Case, call: int) -> None:
     delay_s = case.rng(comm.rank, call).uniform(0, _LATEST_START_S)
     with comm.compute("a late start", flops=delay_s * DEFAULT.speeds(comm.size)[comm.rank]):
         pass
-
-
-def _copy(value: Any) -> Any:
-    if type(value) in (list, tuple, set):
-        return type(value)(_copy(item) for item in value)
-    if type(value) is dict:
-        return {key: _copy(item) for key, item in value.items()}
-    return value.copy() if isinstance(value, np.ndarray) else value
-
-
-def same(before: Any, after: Any) -> bool:
-    """Tell whether two values are alike: numbers to the last bit, and dicts in their order.
-
-    Parameters
-    ----------
-    before, after : object
-        Arguments or results, perhaps lists, tuples, sets or dicts of them.
-
-    Returns
-    -------
-    bool
-        False of different types.
-    """
-    if type(before) is not type(after):
-        return False
-    if type(before) in (list, tuple):
-        return len(before) == len(after) and all(map(same, before, after))
-    if type(before) is dict:
-        return same(list(before.items()), list(after.items()))
-    if isinstance(before, np.ndarray):
-        return bool(before.shape == after.shape and before.tobytes() == after.tobytes())
-    return before is after or bool(before == after)  # NaN is not even itself
-
-
-def _overlap(value: Any, argument: Any) -> bool:
-    if isinstance(value, tuple | list):
-        return any(_overlap(item, argument) for item in value)
-    if isinstance(argument, list):
-        return any(_overlap(value, item) for item in argument)
-    if not (isinstance(value, np.ndarray) and isinstance(argument, np.ndarray)):
-        return False
-    try:
-        return bool(np.shares_memory(value, argument, max_work=_MOST_WORK))  # type: ignore[arg-type]
-    except np.exceptions.TooHardError:  # woven into each other, if not the same
-        return True

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from course_lib.checks.arguments import same
 from course_lib.checks.comparator import Difference, difference
 from course_lib.checks.cost import too_cheap, too_expensive
 from course_lib.checks.diagnosis import Diagnosis, mishap_fault, replaced_fault
 from course_lib.checks.mistakes import is_finite, known_mistake, mistake_of_one
 from course_lib.checks.plain import TENSOR, Unusable
-from course_lib.checks.sandbox import Observation, same
+from course_lib.checks.sandbox import Observation
 from course_lib.checks.task import Case, Given, Hint, Task
 from course_lib.checks.units import with_units
 
