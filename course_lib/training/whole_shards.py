@@ -45,6 +45,8 @@ def check_shards(shards: Any, n_parameters: int, size: int, beside: str = "repli
     """
     if not isinstance(shards, Sequence):
         raise TypeError(f"shards must be a list of slices for each server, got {shards!r}")
+    if size < 2:
+        raise ValueError(f"workers must be 2 or more, so that a {beside} is left; got {size}")
     if not 1 <= len(shards) < size:
         raise ValueError(
             f"shards must be from 1 to {size - 1} of {size} ranks, so that a {beside} is left; "

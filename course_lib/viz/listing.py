@@ -64,6 +64,8 @@ def source(fn: Callable[..., Any], part: str = "") -> Source:
     >>> source(fold_out, part="comm.send")
     comm.send(total, comm.rank + active)
     """
+    if getattr(fn, "__name__", "") == "<lambda>":
+        raise TypeError("fn must be a function with a def, got a lambda: a line has no text alone")
     lines = textwrap.dedent(inspect.getsource(inspect.unwrap(fn))).splitlines()
     function = ast.parse("\n".join(lines)).body[0]
     assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)

@@ -141,13 +141,15 @@ def table(
 def _is_number(value: Any) -> bool:
     if isinstance(value, bool):
         return False
-    return value is None or isinstance(value, int | float) or hasattr(value, "dtype")
+    if value is None or isinstance(value, int | float):
+        return True
+    return hasattr(value, "dtype") and getattr(value.dtype, "kind", "f") in "iuf"  # or torch's
 
 
 def _text(value: Any, unit: str) -> str:
     if value is None:
         return "–"
-    if isinstance(value, bool):
+    if isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b":
         return "yes" if value else "no"
     if not _is_number(value):
         return str(value)

@@ -279,7 +279,7 @@ def test_what_cannot_be_is_named_before_anything_is_sent(options, told):
 
 
 def test_no_replica_is_named():
-    with pytest.raises(RunError, match="shards must be from 1 to 0 of 1 ranks"):
+    with pytest.raises(RunError, match="workers must be 2 or more, so that a "):
         simulated(downpour, MODEL, X, Y, PLAN, workers=1)
 
 

@@ -45,6 +45,8 @@ def test_a_notebook_shows_it_in_colours():
 def test_what_is_no_function_is_refused():
     with pytest.raises(TypeError):
         source(3)
+    with pytest.raises(TypeError, match="fn must be a function with a def, got a lambda"):
+        source(lambda x: x)
 
 
 def nested(x):

@@ -105,6 +105,8 @@ def test_a_long_race_keeps_its_last_point_and_stays_small():
 
 
 def test_a_race_without_runs_or_losses_is_refused():
+    with pytest.raises(ValueError, match="at least one run by each name, got none by 'a'"):
+        race({"a": []})
     with pytest.raises(ValueError, match="runs must hold at least one"):
         race({})
     with pytest.raises(ValueError, match="must be the name of notes"):

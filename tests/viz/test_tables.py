@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from course_lib.viz import claim, table
@@ -29,6 +30,12 @@ def test_numbers_are_flush_right_with_their_units_and_one_cell_is_marked():
 def test_a_list_of_rows_has_no_first_column_of_names():
     made = table([{"P": 2, "share": 0.5}, {"P": 4, "share": None}], units={"share": "%"})
     assert repr(made).splitlines() == ["P  share", "2   50 %", "4      –"]
+
+
+def test_numpys_texts_and_truths_are_written_as_pythons_are():
+    rows = {name: {"x": 1, "equal": np.bool_(True)} for name in np.array(["ring", "tree"])}
+    assert repr(table(rows)).splitlines()[1:] == ["ring  1  yes", "tree  1  yes"]
+    assert repr(table([{"name": np.str_("ring")}])).splitlines() == ["name", "ring"]
 
 
 def test_a_column_has_one_way_of_writing_large_numbers():

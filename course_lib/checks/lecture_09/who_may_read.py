@@ -121,7 +121,8 @@ def _case(label: str, clocks: Clocks, waiting: list[int], bound: int | None) -> 
 
 
 def _within(waiting: list[int], clocks: Clocks, slowest: int, bound: int | None) -> list[int]:
-    return [rank for rank in waiting if bound is None or clocks[rank] - slowest <= bound]
+    free = {rank for rank, clock in clocks.items() if bound is None or clock - slowest <= bound}
+    return [rank for rank in waiting if rank in free]
 
 
 def _until_blocked(waiting: list[int], right: list[int]) -> int:

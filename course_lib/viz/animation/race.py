@@ -118,6 +118,8 @@ def race(
     seeds: list[dict[str, Any]] = []
     for name, given in runs.items():
         several = list(given) if isinstance(given, Sequence) else [given]
+        if not several:
+            raise ValueError(f"runs must hold at least one run by each name, got none by {name!r}")
         traces = [getattr(one, "trace", one) for one in several]
         steps = per_epoch.get(name) if isinstance(per_epoch, dict) else per_epoch
         found = [_columns(trace, note, steps) for trace in traces]
