@@ -60,7 +60,10 @@ class OwnAllreduce:
             found: Array = self.fn(comm, array, out=out)
             return found
         found = self.fn(comm, array)
-        return found if out is None else copy_into(found, out)
+        if out is None:
+            return found
+        _check_kind(comm.rank, found, out, "returns")
+        return copy_into(found, out)
 
 
 def load_allreduce(text: str) -> OwnAllreduce:
@@ -170,6 +173,17 @@ def _sums_of_fractions(
 
 
 def _check(rank: int, found: Any, expected: NDArray[Any], how: str) -> None:
+    _check_kind(rank, found, expected, how)
+    if not np.array_equal(found, expected):
+        place = int(np.flatnonzero(np.asarray(found) != expected)[0])
+        raise _WrongSumError(
+            f"in place {place} of {len(expected)} rank {rank} {how} {found[place]:g}, "
+            f"expected {expected[place]:g}"
+        )
+
+
+def _check_kind(rank: int, found: Any, expected: Any, how: str) -> None:
+    """Raise if it is no array, or one of another shape or dtype."""
     like = f"an array of shape {expected.shape} and dtype {expected.dtype}"
     if not hasattr(found, "shape") or not hasattr(found, "dtype"):
         raise _WrongSumError(f"rank {rank} {how} {type(found).__name__}, expected {like}")
@@ -177,10 +191,4 @@ def _check(rank: int, found: Any, expected: NDArray[Any], how: str) -> None:
         raise _WrongSumError(
             f"rank {rank} {how} one of shape {tuple(found.shape)} and dtype {found.dtype}, "
             f"expected {like}"
-        )
-    if not np.array_equal(found, expected):
-        place = int(np.flatnonzero(np.asarray(found) != expected)[0])
-        raise _WrongSumError(
-            f"in place {place} of {len(expected)} rank {rank} {how} {found[place]:g}, "
-            f"expected {expected[place]:g}"
         )

@@ -225,6 +225,16 @@ def test_an_all_reduce_that_is_wrong_is_refused_before_it_trains(mine, tmp_path,
     assert not folder.exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("nothing", "returns NoneType, expected"), ("table", "one of shape (250, 1)")],
+)
+def test_bench_says_what_an_all_reduce_returns_that_is_no_such_array(mine, capsys, name, told):
+    words = f"allreduce --allreduce {mine}{name} --algorithms ring --sizes 1KB --workers 2"
+    assert bench.main([*words.split(), "--backend", "simulated"]) == 1
+    assert told in capsys.readouterr().err
+
+
 def test_it_is_tried_with_the_lengths_of_the_training_and_with_its_ranks(mine, capsys):
     own = load_allreduce(f"{mine}tells")
     try_allreduce(own, [3, 24, 1_000_001, 0], np.float32, workers=3)
