@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -186,11 +187,13 @@ def _is_wanted(root: Path, file: Path, wanted: str) -> bool:
 
 def _kind_of_no_file(copy: Path) -> str:
     """Say what stands in the place of a file and is none, if so: to read a pipe may never end."""
-    if copy.is_file() or not _is_there(copy):
+    try:
+        mode = copy.stat().st_mode  # asked once: another program may make it between two questions
+    except OSError:
+        return "a link to nothing" if copy.is_symlink() else ""
+    if stat.S_ISREG(mode):
         return ""
-    if not copy.exists():
-        return "a link to nothing"
-    return "a folder" if copy.is_dir() else "a pipe or a device"
+    return "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
 
 
 def _not_a_file(name: str, kind: str) -> str:
