@@ -16,6 +16,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.util import find_spec
 from types import ModuleType
 
@@ -29,6 +30,7 @@ from tests.tooling.planting import REPOSITORY
 LAST_LINE_OF_HEAD = 48
 
 
+@cache
 def ignored_codes() -> set[str]:
     settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     checks = settings["tool"]["numpydoc_validation"]["checks"]
