@@ -100,9 +100,11 @@ def _wrong_means(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
 
 
 def _wrong_values(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
+    first: Given = []
     for call, got in enumerate(seen.values):
         arguments = _arguments(task, case, call)
-        is_again = call > 0 and same(arguments, _arguments(task, case, 0))
+        first = first or arguments
+        is_again = call > 0 and same(arguments, first)
         if is_again and same(got, seen.values[0]):
             continue
         wrong = task.compare(case, arguments, got)

@@ -184,11 +184,13 @@ def _check(rank: int, found: Any, expected: NDArray[Any], how: str) -> None:
 
 def _check_kind(rank: int, found: Any, expected: Any, how: str) -> None:
     """Raise if it is no array, or one of another shape or dtype."""
-    like = f"an array of shape {expected.shape} and dtype {expected.dtype}"
+    shape, dtype = tuple(expected.shape), expected.dtype
     if not hasattr(found, "shape") or not hasattr(found, "dtype"):
-        raise _WrongSumError(f"rank {rank} {how} {type(found).__name__}, expected {like}")
-    if tuple(found.shape) != expected.shape or found.dtype != expected.dtype:
-        raise _WrongSumError(
-            f"rank {rank} {how} one of shape {tuple(found.shape)} and dtype {found.dtype}, "
-            f"expected {like}"
-        )
+        told = type(found).__name__
+    elif tuple(found.shape) != shape or found.dtype != dtype:
+        told = f"one of shape {tuple(found.shape)} and dtype {found.dtype}"
+    else:
+        return
+    raise _WrongSumError(
+        f"rank {rank} {how} {told}, expected an array of shape {shape} and dtype {dtype}"
+    )

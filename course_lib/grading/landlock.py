@@ -8,6 +8,7 @@ import ctypes
 import os
 import sys
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 __all__ = ["confine", "version"]
@@ -79,7 +80,7 @@ def confine(own: Path, readable: Iterable[Path]) -> bool:
             _allow(ruleset, path, rights & _READ)
         for device in _DEVICES:
             _allow(ruleset, Path(device), rights & _OF_FILES)
-        _check(ctypes.CDLL(None, use_errno=True).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+        _check(_libc().prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
         _check(_call(_RESTRICT, ruleset, 0))
     finally:
         os.close(ruleset)
@@ -99,8 +100,13 @@ def _allow(ruleset: int, path: Path, rights: int) -> None:
         os.close(parent)
 
 
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)  # not while this is loaded: Windows has none
+
+
 def _call(number: int, *words: object) -> int:
-    answer: int = ctypes.CDLL(None, use_errno=True).syscall(number, *words)
+    answer: int = _libc().syscall(number, *words)
     return answer
 
 
