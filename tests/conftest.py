@@ -16,13 +16,17 @@ import cloudpickle
 import pytest
 from hypothesis import settings
 
+from tests.nbval_runs import ONE_THREAD, SLOW_AND_NEVER_NEEDED
+
+# Before NumPy and torch are loaded, here or in a process that a test starts. Threads that spin
+# while they wait take the cores from the tests beside: the training in a lecture took three times
+# as long. Workers have one thread anyway.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.update(ONE_THREAD if "PYTEST_XDIST_WORKER" in os.environ else {})
+
 from course_lib.comm.processes.launcher import start_methods
-from tests.nbval_runs import SLOW_AND_NEVER_NEEDED
 from tests.residue import assert_nothing_left, names_in_shared_memory, residue
 
-# Before torch is loaded, here or in a process that a test starts. Threads of OpenMP that spin while
-# they wait take the cores from other tests: the training in a lecture took three times as long.
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # A shell starts what runs behind it deaf to Ctrl-C, nohup to the end of the terminal, and so would
 # be the programs that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -32,6 +36,7 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
 sys.modules.setdefault(SLOW_AND_NEVER_NEEDED, None)  # type: ignore[arg-type]  # nbformat loads it
 settings.register_profile("busy computer", deadline=None)
 settings.load_profile("busy computer")
+gc.disable()  # until all tests are loaded: they stay
 # A test's functions that speak of it take it along, and each of their workers would load it.
 start_methods._PRELOAD += ("pytest",)
 WITH_TORCH = ("torch", "mlp", "digits", "both_worlds")
@@ -72,16 +77,14 @@ def _source_speaks_of_torch(value: Any) -> bool:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Spare the garbage collector what stays to the end, and the other cores what others do there.
+    """Spare the garbage collector what stays to the end.
 
     The tests and all that they import are a million objects, a third of a second whenever a test or
-    the collector itself wants everything looked at. Threads of torch that wait for each other on a
-    busy computer take ten times as long; workers have one thread anyway.
+    the collector itself wants everything looked at.
     """
+    gc.enable()
     gc.collect()
     gc.freeze()
-    if "PYTEST_XDIST_WORKER" in os.environ and "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)

@@ -17,10 +17,10 @@ SLOW_AND_NEVER_NEEDED = "rfc3987_syntax"
 takes longer to build than all else that nbformat loads."""
 TOO_LONG_S = 290.0
 
-_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-"""For kernels beside other tests: where the cores are busy, two threads of torch that train a small
-network wait for each other for longer than they compute. A lecture is written with as many threads
-as there are cores, so what it prints has been seen with both."""
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""For what runs beside other tests: where the cores are busy, two threads of torch that train a
+small network wait for each other for longer than they compute. A lecture is written with as many
+threads as there are cores, so what it prints has been seen with both."""
 
 _WORDS = [
     *("-p", "nbval.plugin", "-p", "tests.nbval_kernel", "-p", "tests.nbval_claims"),
@@ -72,7 +72,7 @@ def _start() -> "subprocess.Popen[str]":
     environment = {"PYTHONPATH": os.pathsep.join(imports), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.Popen(
         [sys.executable, "-m", "tests.nbval_server"],
-        env={**os.environ, **environment, **_ONE_THREAD},
+        env={**os.environ, **environment, **ONE_THREAD},
         cwd=REPOSITORY,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -37,7 +37,7 @@ PROCESS_LOCK = free_in_copies(threading.Lock())
 all threads whenever one thread starts another, and two readers of one exit code lose it."""
 
 _PRELOAD = (
-    "course_lib.comm.processes.worker.one_thread",  # first: it concerns what is loaded after it
+    "course_lib.comm.processes.worker.before_loading",  # first: it concerns what is loaded after it
     "numpy",
     "course_lib.comm.processes.worker.tidy",
     "course_lib.comm.processes.worker.worker_main",

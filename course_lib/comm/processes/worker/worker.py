@@ -37,9 +37,6 @@ from course_lib.comm.shipping import load_call, no_room, pack_value
 
 __all__ = ["done", "work"]
 
-_COLLECT_EVERY = 50_000
-"""New objects between two looks of the garbage collector; every 700, as usual, traces cost 15 %."""
-
 _PATIENCE_S = 0.3
 """How long an exception may take to say its text, and as long again to be pickled."""
 
@@ -96,9 +93,7 @@ def _live(
             raise no_room(setup.rank) from error
         fn, args = load_call(call, setup.rank)
         seed_generators(setup.settings.seed)
-        # A trace is many small objects that stay: the collector would look at them again and again.
-        gc.freeze()
-        gc.set_threshold(_COLLECT_EVERY, 10, 10)
+        gc.freeze()  # all that is loaded stays
         progress.connect()
         line.report(Loaded(setup.rank))
         origin_s = line.next_request().origin_s

@@ -25,9 +25,9 @@ def enter(setup: Setup) -> None:
     _redirect(setup.pipes.outputs)
     _keep_for_itself(setup.pipes)
     _take_on(setup.environment)
-    from course_lib.comm.processes.worker.one_thread import limit_threads
+    from course_lib.comm.processes.worker.before_loading import make_ready
 
-    limit_threads()  # before the libraries it concerns
+    make_ready()  # before the libraries it concerns
     from course_lib.comm.processes.worker.worker import work
 
     work(setup)
