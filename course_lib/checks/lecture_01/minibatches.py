@@ -160,17 +160,9 @@ def _wrong_epoch(epoch: Any, n_examples: int, batch_size: int) -> tuple[str, str
         return "an epoch should be a list of arrays, got a generator", "a generator"
     if not isinstance(epoch, list) or not all(_is_batch(batch) for batch in epoch):
         return "an epoch should be a list of arrays of whole numbers", show(epoch)
-    drawn = [int(i) for batch in epoch for i in batch]
-    for i in drawn:
-        if not 0 <= i < n_examples:
-            return f"{i} is not an example: there are {n_examples}", _brief([epoch])
-    counts = np.bincount(np.array(drawn, dtype=int), minlength=n_examples)
-    if (counts > 1).any():
-        example = int(np.argmax(counts))
-        return f"example {example} comes several times: {counts[example]}", _brief([epoch])
-    if (counts == 0).any():
-        lost = int((counts == 0).sum())
-        return f"example {np.argmin(counts)} is in no batch ({lost} are lost)", _brief([epoch])
+    drawn = _drawn(epoch)
+    if sorted(drawn) != list(range(n_examples)):
+        return _not_each_once(drawn, n_examples), _brief([epoch])
     sizes = [len(batch) for batch in epoch]
     if sizes and sizes[-1] == 0:
         return "the last batch is empty", _brief([epoch])
@@ -180,11 +172,22 @@ def _wrong_epoch(epoch: Any, n_examples: int, batch_size: int) -> tuple[str, str
     return "", ""
 
 
+def _not_each_once(drawn: list[int], n_examples: int) -> str:
+    for i in drawn:
+        if not 0 <= i < n_examples:
+            return f"{i} is not an example: there are {n_examples}"
+    counts = np.bincount(np.array(drawn, dtype=int), minlength=n_examples)
+    example, lost = int(np.argmax(counts)), int((counts == 0).sum())
+    if counts[example] > 1:
+        return f"example {example} comes several times: {counts[example]}"
+    return f"example {np.argmin(counts)} is in no batch ({lost} are lost)"
+
+
 def _wrong_order(epochs: Sequence[Any], n_examples: int, batch_size: int) -> str:
     """Say what is not random; by luck it would be so less than once in a million million."""
     if n_examples < 20:
         return ""
-    orders = [[int(i) for batch in epoch for i in batch] for epoch in epochs]
+    orders = [_drawn(epoch) for epoch in epochs]
     table = list(range(n_examples))
     if all(order in (table, table[::-1]) for order in orders):  # one may be, by blocks shuffled
         return "the examples come in the order of the table"
@@ -232,7 +235,7 @@ def _wrong_chances(epochs: Sequence[Any], n_examples: int, batch_size: int) -> s
 
 def _missing_orders(epochs: Sequence[Any]) -> str:
     """Say which orders of three never come: by luck less than once in 10**22."""
-    came = {tuple(int(i) for batch in epoch for i in batch) for epoch in epochs}
+    came = {tuple(_drawn(epoch)) for epoch in epochs}
     never = [order for order in permutations(range(3)) if order not in came]
     return f"in {len(epochs)} epochs the order {show(list(never[0]))} never came" if never else ""
 
@@ -272,9 +275,13 @@ def _is_batch(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iu"
 
 
+def _drawn(epoch: Sequence[Any]) -> list[int]:
+    return [i for batch in epoch for i in batch.tolist()]
+
+
 def _brief(epochs: Sequence[Any]) -> str:
-    first = [i for batch in epochs[0] for i in batch.tolist()]
-    return f"sizes {[len(batch) for batch in epochs[0]]}, beginning with {first[:6]}"
+    sizes = [len(batch) for batch in epochs[0]]
+    return f"sizes {sizes}, beginning with {_drawn(epochs[0])[:6]}"
 
 
 TASK = Minibatches()
