@@ -9,7 +9,13 @@ import numpy as np
 from course_lib.checks.comparator import Difference, difference, first_difference
 from course_lib.checks.task import Case, Given, Hint, Task
 
-__all__ = ["is_finite", "known_mistake", "mistake_of_one"]
+__all__ = ["FLOAT", "is_finite", "known_mistake", "mistake_of_one", "right_but_floats"]
+
+FLOAT = (
+    "the number is right, but it is a float: / makes one even where nothing is left over; divide "
+    "with //, or make it whole with int()"
+)
+"""What to say to a float where a whole number is asked for."""
 
 
 def known_mistake(task: Task, case: Case, arguments: Given, got: Sequence[Any]) -> Hint | None:
@@ -83,6 +89,39 @@ def mistake_of_one(
             says = f"{wrong.says}; {second.says}" if second else wrong.says
             return Hint(mistake.id, mistake.text), wrong._replace(says=says)
     return None
+
+
+def right_but_floats(task: Task, case: Case, arguments: Given, got: Sequence[Any]) -> Hint | None:
+    """Notice results that would be right if their floats were the whole numbers that they are.
+
+    Parameters
+    ----------
+    task : Task
+        Knows the right values.
+    case : Case
+        What was run.
+    arguments : sequence of tuple
+        What each rank was given.
+    got : sequence
+        What each returned.
+
+    Returns
+    -------
+    Hint or None
+        None if something else is wrong.
+    """
+    made_whole = [_made_whole(value) for value in got]
+    return Hint("float", FLOAT) if task.compare(case, arguments, made_whole) is None else None
+
+
+def _made_whole(value: Any) -> Any:
+    if isinstance(value, list):
+        return type(value)(map(_made_whole, value))
+    if isinstance(value, dict):
+        return {name: _made_whole(one) for name, one in value.items()}
+    if isinstance(value, np.ndarray) and value.shape == ():
+        value = value.item()
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def is_finite(value: Any) -> bool:

@@ -9,18 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from course_lib.checks.comparator import Difference
+from course_lib.checks.mistakes import FLOAT
 from course_lib.checks.task import Case, Given, Hint, LocalTask
 
-__all__ = ["FLOAT", "Alternative", "PredictTask", "is_number", "plain_number", "short"]
+__all__ = ["Alternative", "PredictTask", "is_number", "plain_number", "short"]
 
 Alternative = tuple[str, str, float]
 """A hint's id and text, and the number that calls for it."""
-
-FLOAT = (
-    "the number is right, but it is a float: / makes one even where nothing is left over; divide "
-    "with //, or make it whole with int()"
-)
-"""What to say to a float where a whole number is asked for."""
 
 
 class PredictTask(LocalTask):

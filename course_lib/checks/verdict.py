@@ -10,7 +10,12 @@ from course_lib.checks.arguments import same
 from course_lib.checks.comparator import Difference, difference
 from course_lib.checks.cost import too_cheap, too_expensive
 from course_lib.checks.diagnosis import Diagnosis, mishap_fault, replaced_fault
-from course_lib.checks.mistakes import is_finite, known_mistake, mistake_of_one
+from course_lib.checks.mistakes import (
+    is_finite,
+    known_mistake,
+    mistake_of_one,
+    right_but_floats,
+)
 from course_lib.checks.plain import TENSOR, Unusable
 from course_lib.checks.sandbox import Observation
 from course_lib.checks.task import Case, Given, Hint, Task
@@ -111,6 +116,7 @@ def _wrong_values(task: Task, case: Case, seen: Observation) -> Diagnosis | None
         if wrong is None:
             continue
         hint = _KEPT if is_again else _wrong_library(wrong)
+        hint = hint or right_but_floats(task, case, arguments, got)
         hint = hint or known_mistake(task, case, arguments, got)
         if hint is None and (of_one := mistake_of_one(task, case, arguments, got, wrong)):
             hint, wrong = of_one

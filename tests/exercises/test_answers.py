@@ -82,6 +82,23 @@ def test_what_is_right_in_its_first_call_only_is_rejected(
     assert report.hint_id == "stale" or report.fault.step.startswith("call 2 of 2"), report
 
 
+def floats(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(map(floats, value))
+    if isinstance(value, dict):
+        return {name: floats(one) for name, one in value.items()}
+    return float(value) if type(value) is int else value
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if isinstance(task_of(name), LocalTask)])
+def test_right_numbers_that_are_floats_are_told_as_that(
+    name: str, solutions: dict[str, object]
+) -> None:
+    solution: Any = solutions[name]
+    report = check(task_of(name), lambda *arguments: floats(solution(*arguments)), secrets=[1])
+    assert report.passed or report.hint_id == "float", report
+
+
 @pytest.mark.parametrize("name", TASKS)
 def test_stub_is_not_written_yet(
     name: str, stubs: dict[str, object], capfd: pytest.CaptureFixture[str]

@@ -87,7 +87,6 @@ class StepsBetween(LocalTask):
                most) for n in range(3, 6) for most in (10**n - 1, 10**n) if most < _up(exact)),
         ):  # fmt: skip
             yield Mistake(hint_id, text, [value])
-        yield Mistake("whole-number", "a whole number of steps: an int", [float(_up(exact))])
         yield Mistake("whole-number", "a whole number of steps: round up", [exact])
 
     def explain(

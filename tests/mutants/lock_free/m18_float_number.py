@@ -1,5 +1,5 @@
 # class: C3
-# hint: whole-number
+# hint: float
 def lock_free(comm, w, touched, gradient, step):
     shared = comm.shared_array(len(w), w.dtype)
     seen = comm.shared_array(len(w), "int64")

@@ -1,5 +1,5 @@
 # class: C3
-# hint: ranks
+# hint: float
 
 
 from itertools import product

@@ -1,5 +1,5 @@
 # class: C3
-# hint: whole-number
+# hint: float
 import math
 
 
