@@ -80,7 +80,7 @@ def train(
     -----
     Cost: ``model.flops`` of each batch, no messages.
     """
-    check_training(model, X, y)
+    check_training(model, X, y, optimizer=optimizer)
     w, losses = model.initial(plan.seed), []
     for loss, w in walk(model, X, y, plan, optimizer, compute):  # noqa: B007 - the last one stays
         losses.append(loss)

@@ -18,6 +18,7 @@ from course_lib.models.model import Model
 from course_lib.train.errors import ProblemError
 from course_lib.train.problems import Data, Kind
 from course_lib.training import SGD, Optimizer, Plan, check_training
+from course_lib.training.checking import check_function
 from course_lib.words.namespace import as_numpy
 
 __all__ = ["Problem", "check_alike", "load_problem", "name_of_problem"]
@@ -63,8 +64,7 @@ class Problem:
                 raise type(error)(f"{error} (X_{part} and y_{part})") from None
         if type(self.plan) is not Plan:  # a subclass would lose what it says otherwise
             raise TypeError(f"plan must be a Plan, got {type(self.plan).__name__}")
-        if not callable(self.optimizer):
-            raise TypeError(f"optimizer must be one like SGD, got {self.optimizer!r}")
+        check_function("optimizer", self.optimizer)
         if self.score not in _SCORES:
             raise ValueError(f"score must be {' or '.join(map(repr, _SCORES))}, got {self.score!r}")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from course_lib import run
 from course_lib.cli.train import main
@@ -250,7 +251,8 @@ X, Y = np.ones((4, 2)), np.ones(4)
         ({"data": (X, Y, X, Y[:3])}, r"got 4 rows of X and 3 of y \(X_test and y_test\)"),
         ({"plan": 0.1}, "plan must be a Plan, got float"),
         ({"plan": type("MyPlan", (Plan,), {})()}, "plan must be a Plan, got MyPlan"),
-        ({"optimizer": "adam"}, "optimizer must be one like SGD, got 'adam'"),
+        ({"optimizer": "adam"}, "optimizer must be a function, such as Adam or .* got 'adam'"),
+        ({"optimizer": torch.optim.Adam}, r"got torch's class Adam: from_torch\(Adam\) of"),
         ({"score": "f1"}, "score must be 'test loss' or 'test accuracy', got 'f1'"),
     ],
 )
