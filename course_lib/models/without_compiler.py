@@ -20,6 +20,11 @@ def without_compiler(*functions: Any) -> Iterator[None]:
     ----------
     *functions : callable
         Such as torch decorates with ``_disable_dynamo``; others stay as they are.
+
+    Yields
+    ------
+    None
+        Once; nothing is left behind.
     """
     plain = [getattr(function, "__wrapped__", None) for function in functions]
     wrapped = [] if _COMPILER in sys.modules else [one for one in plain if one is not None]

@@ -136,7 +136,10 @@ def refused(capsys, command, *words):
 # Loading it
 
 WRONG_NAMES = [
-    (":none", "mine.py has no function 'none'; it has alone, breaks, cuts, forgets_out, in_place, "),
+    (
+        ":none",
+        "mine.py has no function 'none'; it has alone, breaks, cuts, forgets_out, in_place, ",
+    ),
     (":alone", "must be a function alone(comm, array), which may have more arguments if they have"),
     (":shape", "missing a required argument: 'columns'"),
     (":numpy.sum", "--allreduce takes FILE.py:FUNCTION or MODULE:FUNCTION, got "),
