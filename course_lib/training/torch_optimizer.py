@@ -1,7 +1,7 @@
 """Optimizers of ``torch.optim`` behind the face of our own."""
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -22,11 +22,21 @@ _NOT_FLAT = {
     "Adafactor": "it keeps rows and columns of matrices, and here all is one vector",
     "Muon": "it takes matrices, and here all is one vector",
 }
-# Names of a state: what an optimizer keeps in the group of its parameters, and in itself.
-_IN_GROUP, _IN_ITSELF = "group__", "itself_"
-_OF_GROUP = ("params", "param_names", "lr", "initial_lr")
-_OF_ITSELF = ("defaults", "state", "param_groups", "_warned_capturable_if_run_uncaptured")
-_HOOKS = ("_optimizer_", "_zero_grad_profile_name")
+# Where an optimizer keeps more than its state of the parameters, and how names of that begin.
+_PLACES: dict[str, Callable[[Any], dict[Any, Any]]] = {
+    "group__": lambda optimizer: optimizer.param_groups[0],
+    "itself__": lambda optimizer: getattr(optimizer, "__dict__", {}),
+    "shared__": lambda optimizer: optimizer.state,
+}
+_NOT_BESIDE = {
+    "group__": ("params", "param_names", "lr", "initial_lr"),
+    "itself__": (
+        "defaults", "state", "param_groups", "_warned_capturable_if_run_uncaptured",
+        "_zero_grad_profile_name",
+    ),
+}  # fmt: skip
+_IN_WORDS = {"group": "its param_groups", "itself": "itself", "shared": "its state"}
+_HOOKS = "_optimizer_"
 _CONSTANTS = (type(None), str, tuple, type, FunctionType)
 
 
@@ -141,22 +151,20 @@ class TorchStepper(Stepper):
         of_parameters = self._optimizer.state.get(self._parameter, {})
         kept = {name: value for name, value in of_parameters.items() if value is not None}
         for name, value in self._beside():
-            can_be_kept = self._can_be_kept(value) and KEPT_NAME.fullmatch(name)
-            if can_be_kept and not _are_equal(self._at_first.get(name), value):
+            if self._can_be_kept(name, value) and not _are_equal(self._at_first.get(name), value):
                 kept[name] = value
         return kept
 
     @property
     def lost(self) -> list[str]:
-        """What it has beside that cannot be kept, for an error."""
-        found = [name for name, value in self._beside() if not self._can_be_kept(value, _CONSTANTS)]
-        places = ((_IN_GROUP, "param_groups"), (_IN_ITSELF, "itself"))
-        return [
-            f"{name.removeprefix(prefix)!r} in {place}"
-            for prefix, place in places
-            for name in found
-            if name.startswith(prefix)
-        ]
+        """What may be something to go on from and cannot be kept, for an error."""
+        found = []
+        for name, value in self._beside():
+            is_constant = isinstance(value, _CONSTANTS) and self._at_first.get(name) is value
+            if not (is_constant or self._can_be_kept(name, value)):
+                place, _, key = name.partition("__")
+                found.append(f"{key!r} in {_IN_WORDS[place]}")
+        return found
 
     @property
     def state(self) -> dict[str, Array]:
@@ -168,11 +176,10 @@ class TorchStepper(Stepper):
         of_parameters = {}
         for name, array in state.items():
             value = self._as_it_was(name, array)
-            if name.startswith(_IN_GROUP):
-                self._optimizer.param_groups[0][name.removeprefix(_IN_GROUP)] = value
-            elif name.startswith(_IN_ITSELF):
-                setattr(self._optimizer, name.removeprefix(_IN_ITSELF), value)
-            else:
+            places = [begin for begin in _PLACES if name.startswith(begin)]
+            for begin in places:
+                _PLACES[begin](self._optimizer)[name.removeprefix(begin)] = value
+            if not places:
                 of_parameters[name] = value
         if of_parameters:
             self._optimizer.state[self._parameter] = of_parameters
@@ -185,19 +192,20 @@ class TorchStepper(Stepper):
         self._parameter.grad = None
 
     def _beside(self) -> Iterator[tuple[str, Any]]:
-        """List what is in the group of the parameters, and in the optimizer itself."""
-        for key, value in self._optimizer.param_groups[0].items():
-            if key not in _OF_GROUP:
-                yield f"{_IN_GROUP}{key}", value
-        for key, value in getattr(self._optimizer, "__dict__", {}).items():
-            if key not in _OF_ITSELF and not key.startswith(_HOOKS):
-                yield f"{_IN_ITSELF}{key}", value
+        """List what is in the group of parameters, in the optimizer itself, and in its state."""
+        for begin, place in _PLACES.items():
+            for key, value in place(self._optimizer).items():
+                is_named = isinstance(key, str) and not key.startswith(_HOOKS)
+                if is_named and key not in _NOT_BESIDE.get(begin, ()):
+                    yield f"{begin}{key}", value
 
-    def _can_be_kept(self, value: Any, more: tuple[type, ...] = ()) -> bool:
-        """Say whether it is a number, or as long as the parameters."""
+    def _can_be_kept(self, name: str, value: Any) -> bool:
+        """Say whether it is a number, or as long as the parameters, and has a name for a file."""
+        if not KEPT_NAME.fullmatch(name):
+            return False
         if hasattr(value, "detach"):
             return value.shape in ((), self._parameter.shape) and value is not self._parameter
-        return isinstance(value, (int, float, np.number, *more))
+        return isinstance(value, int | float | np.number)
 
     def _as_array(self, value: Any) -> Array:
         if hasattr(value, "detach") and value.shape == self._parameter.shape:

@@ -82,6 +82,12 @@ class OfManyKinds(Plain):
         return found / (1 + state["n"])
 
 
+class InStateOfAll(Plain):
+    def direction(self, group, p, state):
+        self.state["k"] = self.state.get("k", 0) + 1
+        return p.grad / self.state["k"] ** 0.5
+
+
 class OfAdam(torch.optim.Adam):
     def step(self, closure=None):
         self.n_calls = getattr(self, "n_calls", 0) + 1
@@ -89,7 +95,7 @@ class OfAdam(torch.optim.Adam):
         super().step()
 
 
-GOES_ON = [InGroup, InItself, AsTensors, OfManyKinds, OfAdam]
+GOES_ON = [InGroup, InItself, InStateOfAll, AsTensors, OfManyKinds, OfAdam]
 
 
 @pytest.mark.parametrize("kind", GOES_ON)
@@ -149,6 +155,13 @@ class InAList(Plain):
         return p.grad / len(self.norms)
 
 
+class WithBetas(Plain):
+    def direction(self, group, p, state):
+        self.CALLS = getattr(self, "CALLS", 0) + 1
+        group["betas"] = (self.CALLS, 1)
+        return p.grad / self.CALLS
+
+
 class WithNoise(Plain):
     def direction(self, group, p, state):
         return p.grad + torch.randn_like(p)
@@ -204,6 +217,7 @@ class AsksForMore(Plain):
     [
         (InItsModule, {}, "cannot be InItsModule: one that goes on from .* a variable of its mod"),
         (InAList, {}, "what a checkpoint keeps takes other steps .* such as 'norms' in itself"),
+        (WithBetas, {}, "such as 'betas' in its param_groups, 'CALLS' in itself"),
         (WithNoise, {}, "random numbers"),
         (InBlocks, {}, r"its state has 'square', of shape \(3,\) for 24 parameters: it must be a"),
         (InAListOfState, {}, "its state has 'seen', of type list: it must be a number, or"),
