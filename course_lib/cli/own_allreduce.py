@@ -20,7 +20,8 @@ __all__ = ["OwnAllreduce", "load_allreduce", "try_allreduce"]
 
 _OPTION = "--allreduce"
 _TRIED_S = 60.0
-_AT_LEAST = 8
+_AT_LEAST = 8  # numbers for each rank
+_AT_MOST = 2**16  # numbers
 
 
 @dataclass(frozen=True)
@@ -105,15 +106,15 @@ def try_allreduce(
     own: OwnAllreduce, lengths: Iterable[int], dtype: Any, workers: int,
     time_limit_s: float = _TRIED_S,
 ) -> None:  # fmt: skip
-    """Let an all-reduce add up a few numbers on the simulator, before a training relies on it.
+    """Let an all-reduce add up numbers on the simulator, before a training relies on it.
 
     Parameters
     ----------
     own : OwnAllreduce
         Which.
     lengths : iterable of int
-        How long the arrays of the training are. Long ones are tried with fewer numbers, of which as
-        many are left over when each rank takes the same number.
+        How long the arrays of the training are. Those of more than 65,536 numbers are tried with as
+        many, and with what is left over where each rank takes the same number.
     dtype : numpy.dtype
         Of their elements.
     workers : int
@@ -127,7 +128,7 @@ def try_allreduce(
         If it fails, or ranks have no sum, or another, or sums that differ in a bit: saying what was
         expected and found.
     """
-    most = _AT_LEAST * workers
+    most = workers * max(_AT_LEAST, _AT_MOST // workers)
     tried = sorted({n if n < most else most + n % workers for n in lengths if n})
     begin = f"{_OPTION} {own.text}, tried on {workers} simulated rank{'s' * (workers > 1)}: "
     try:
@@ -166,7 +167,10 @@ def _sums_of_fractions(
             raise _WrongSumError(
                 f"rank {comm.rank} has changed its array of {length}, which only out=array allows"
             )
+        others = np.asarray(98, dtype) - numbers  # or what it remembers would do
+        array = others * weight(comm.rank)
         own(comm, array, out=array)
+        expected = others * sum(map(weight, range(comm.size)))
         _check(comm.rank, array, expected, "has with out=array")
         bits += np.asarray(own(comm, np.sqrt(mine))).tobytes()
     return bits

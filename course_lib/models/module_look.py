@@ -1,6 +1,5 @@
 """A first look at a network with some of its examples: what no type and no name says."""
 
-import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from course_lib.models.module_copies import copied
 from course_lib.models.module_loss import check_mean, check_options, left_out_by, loss_of
 from course_lib.models.module_reads import check_reads
 from course_lib.models.module_state import Slot, changed, is_forgotten, state_of
+from course_lib.models.without_compiler import without_compiler
 
 __all__ = ["Look", "drawing", "look_at"]
 
@@ -166,36 +166,19 @@ def _check_slope(
 
 def _flops(layers: Sequence[nn.Module], x: Any) -> list[float]:
     """Count the products of a forward pass; a layer without any has 2 for each parameter."""
-    from torch.utils.flop_counter import FlopCounterMode  # takes a third of a second to load
+    # It takes a third of a second to load.
+    from torch.utils.flop_counter import FlopCounterMode, _FlopCounterMode
 
     found = []
     for layer in layers:
         counter = FlopCounterMode(display=False)
         # Other ways of computing attention are not counted, nor is what it does without gradients.
-        with _uncompiled(), counter, torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):
+        quick = without_compiler(_FlopCounterMode.__torch_dispatch__)
+        with quick, counter, torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):
             x = layer.eval()(x)
         n_parameters = sum(p.numel() for p in trained(layer).values())
         found.append(float(counter.get_total_flops() or 2 * n_parameters))
     return found
-
-
-@contextmanager
-def _uncompiled() -> Iterator[None]:
-    """Let torch count without loading its compiler, to keep it out: more than a second a worker.
-
-    Where nothing has loaded it, nothing is compiled. torch asks for what is set here first.
-    """
-    from torch.utils.flop_counter import _FlopCounterMode
-
-    count: Any = getattr(_FlopCounterMode.__torch_dispatch__, "__wrapped__", None)
-    if count is None or "torch._dynamo" in sys.modules:
-        yield
-        return
-    count.__dynamo_disable = count
-    try:
-        yield
-    finally:
-        del count.__dynamo_disable
 
 
 def _told(

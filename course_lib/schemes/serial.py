@@ -80,7 +80,7 @@ def train(
     -----
     Cost: ``model.flops`` of each batch, no messages.
     """
-    check_training(model, X, y)
+    check_training(model, X, y, optimizer=optimizer)
     w, losses = model.initial(plan.seed), []
     for loss, w in walk(model, X, y, plan, optimizer, compute):  # noqa: B007 - the last one stays
         losses.append(loss)
@@ -96,7 +96,12 @@ def serial(
     -----
     Cost: ``model.flops`` of each batch, no messages.
     """
-    return train(model, X, y, plan, optimizer, comm.compute)
+    check_training(model, X, y, optimizer=optimizer)
+    w, losses = model.initial(plan.seed), []
+    for loss, w in walk(model, X, y, plan, optimizer, comm.compute):  # noqa: B007 - the last stays
+        comm.note("loss_partial", loss / comm.size)  # each rank has it whole
+        losses.append(loss)
+    return Training(w, losses)
 
 
 def gradient_descent(X: Vector, y: Vector, plan: Plan) -> Training:

@@ -37,7 +37,14 @@ from course_lib.train.claim import LOCK, check_claim
 from course_lib.train.errors import CheckpointError
 from course_lib.train.index import ARRAYS, HASHED, INDEX, MOST_EPOCHS, pack_index, read_index
 from course_lib.train.row import Row
-from course_lib.train.states import MOST_BESIDE, MOST_KEPT, State, pack_states, unpack_states
+from course_lib.train.states import (
+    MOST_BESIDE,
+    MOST_KEPT,
+    State,
+    check_states,
+    pack_states,
+    unpack_states,
+)
 from course_lib.words.plain_file import NEW, put, read_plain
 
 __all__ = [
@@ -102,11 +109,9 @@ def save(folder: Path, checkpoint: Checkpoint, token: str = "") -> None:
         could not be read again; the checkpoint before is still there.
     """
     epoch = checkpoint.rows[-1].epoch
-    rows = np.array(checkpoint.rows, dtype=np.float64)  # None becomes NaN
-    arrays = pack_states(checkpoint.states, w=checkpoint.w, rows=rows)
+    arrays = _packed(checkpoint, epoch)
     sha256 = hashlib.sha256(arrays).hexdigest()
     file = folder / f"epoch_{epoch}-{sha256[:_DIGITS]}.npz"
-    _check_readable(checkpoint, epoch, len(arrays))
     stay, go = _before(folder, file.name)
     index = pack_index(epoch, file.name, sha256, checkpoint.made_with, stay + go)
     is_new = not file.exists()
@@ -128,15 +133,19 @@ def save(folder: Path, checkpoint: Checkpoint, token: str = "") -> None:
             (folder / old).unlink()
 
 
-def _check_readable(checkpoint: Checkpoint, epoch: int, n_bytes: int) -> None:
-    """Refuse to write what ``load`` would refuse to read."""
+def _packed(checkpoint: Checkpoint, epoch: int) -> bytes:
+    """Pack the arrays; refuse to write what ``load`` would refuse to read."""
+    rows = np.array(checkpoint.rows, dtype=np.float64)  # None becomes NaN
     most_bytes = _most_bytes(checkpoint.made_with, epoch)
     try:
+        check_states(checkpoint.states)
         _check_model(checkpoint.made_with, checkpoint.w, checkpoint.states)
-        if most_bytes is not None and n_bytes > most_bytes:
+        arrays = pack_states(checkpoint.states, w=checkpoint.w, rows=rows)
+        if most_bytes is not None and (n_bytes := len(arrays)) > most_bytes:
             raise ValueError(f"it has {n_bytes:,} bytes, and at most {most_bytes:,} are needed")
     except ValueError as error:
         raise CheckpointError(f"the checkpoint could not be read again: {error}") from error
+    return arrays
 
 
 def _before(folder: Path, new: str) -> tuple[list[str], list[str]]:
@@ -267,8 +276,7 @@ def _check_model(
         return
     # All ranks together step each parameter, and some of them several ranks.
     kept = [state for own in states for state in own]
-    n_kept = sum(state.w.size for state in kept)
-    if n_kept < w.size:
+    if (n_kept := sum(state.w.size for state in kept)) < w.size:
         raise ValueError(f"its ranks step {n_kept} parameters together, of a model with {w.size}")
     for state in kept:
         for array in (state.w, *state.kept.values()):

@@ -5,12 +5,14 @@ same one, and never runs it: only what ``--problem`` names on the command line i
 """
 
 import json
+import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from course_lib.comm.communicator import Communicator
 from course_lib.console.own_file import call_seeded, load_function, name_of
@@ -18,6 +20,7 @@ from course_lib.models.model import Model
 from course_lib.train.errors import ProblemError
 from course_lib.train.problems import Data, Kind
 from course_lib.training import SGD, Optimizer, Plan, check_training
+from course_lib.training.checking import check_function
 from course_lib.words.namespace import as_numpy
 
 __all__ = ["Problem", "check_alike", "load_problem", "name_of_problem"]
@@ -63,10 +66,27 @@ class Problem:
                 raise type(error)(f"{error} (X_{part} and y_{part})") from None
         if type(self.plan) is not Plan:  # a subclass would lose what it says otherwise
             raise TypeError(f"plan must be a Plan, got {type(self.plan).__name__}")
-        if not callable(self.optimizer):
-            raise TypeError(f"optimizer must be one like SGD, got {self.optimizer!r}")
+        check_function("optimizer", self.optimizer)
+        for part in ("train", "test"):
+            self._check_finite(part)
         if self.score not in _SCORES:
             raise ValueError(f"score must be {' or '.join(map(repr, _SCORES))}, got {self.score!r}")
+
+    def _check_finite(self, part: str) -> None:
+        """Refuse examples that are no numbers, unless the model knows what to make of them."""
+        X, y = getattr(self.data, f"X_{part}"), getattr(self.data, f"y_{part}")
+        for name, array in (("X", X), ("y", y)):
+            rows = _not_finite(array)
+            if not rows.size:
+                continue
+            with np.errstate(all="ignore"):
+                loss = self.model.loss(self.model.initial(self.plan.seed), (X[rows], y[rows]))
+            if not math.isfinite(loss):
+                raise ValueError(
+                    f"{name}_{part} must hold finite numbers, for the loss of others is {loss}: "
+                    f"{len(rows)} of its {array.shape[0]} rows have NaN or infinity, row {rows[0]} "
+                    "is the first"
+                )
 
     @property
     def kind(self) -> Kind:
@@ -118,6 +138,18 @@ def check_alike(comm: Communicator, parts: Mapping[str, Any]) -> None:
                 "and must make the same of it each time; give every generator a seed that is the "
                 "same on all ranks (numpy.random.default_rng(0))"
             )
+
+
+def _not_finite(array: Any) -> NDArray[np.int64]:
+    """List the rows that have NaN or infinity."""
+    if hasattr(array, "tocsr"):
+        array = array.tocsr()
+        rows = np.repeat(np.arange(array.shape[0]), np.diff(array.indptr))
+        return np.unique(rows[~np.isfinite(array.data)])
+    plain = as_numpy(array)
+    if plain.dtype.kind not in "fc" or np.isfinite(plain).all():
+        return np.empty(0, np.int64)
+    return np.flatnonzero(~np.isfinite(plain.reshape(len(plain), -1)).all(axis=1))
 
 
 def _digest(*arrays: Any) -> int:

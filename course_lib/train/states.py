@@ -16,7 +16,7 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_BESIDE", "MOST_KEPT", "State", "pack_states", "unpack_states"]
+__all__ = ["MOST_BESIDE", "MOST_KEPT", "State", "check_states", "pack_states", "unpack_states"]
 
 _KEPT = "[a-z][a-z0-9_]{0,39}"
 _NAMES = re.compile(rf"(w|rows|epoch|rates|\d+\.count|\d+\.\d+\.{_KEPT})\.npy")
@@ -93,12 +93,36 @@ def _state(arrays: dict[str, NDArray[Any]], name: str) -> State:
     kept = {other.removeprefix(name): arrays.pop(other) for other in own}
     if w is None or w.ndim != 1 or w.dtype.kind != "f":
         raise ValueError(f"its part '{name}w' must be a vector of floats")
-    for other, array in kept.items():
-        if array.shape not in (w.shape, ()) or (array.shape and array.dtype.kind != "f"):
-            raise ValueError(f"its part '{name}{other}' must be {w.size} floats, or a number")
-    if sum(array.shape != () for array in kept.values()) > MOST_KEPT:
+    state = State(w, kept, n_steps)
+    _check(state, name)
+    return state
+
+
+def check_states(states: Sequence[Sequence[State]]) -> None:
+    """Refuse what optimizers keep, if it could not be read again.
+
+    Parameters
+    ----------
+    states : sequence of sequence of State
+        For each rank, those of its optimizers.
+
+    Raises
+    ------
+    ValueError
+        If a part is neither a number nor as long as what is stepped, or there are too many.
+    """
+    for rank, own in enumerate(states):
+        for index, state in enumerate(own):
+            _check(state, f"{rank}.{index}.")
+
+
+def _check(state: State, name: str) -> None:
+    for other, array in state.kept.items():
+        kinds = "f" if array.shape else "fi"
+        if array.shape not in (state.w.shape, ()) or array.dtype.kind not in kinds:
+            raise ValueError(f"its part '{name}{other}' must be {state.w.size} floats, or a number")
+    if sum(array.shape != () for array in state.kept.values()) > MOST_KEPT:
         raise ValueError(f"its part '{name}w' comes with more than {MOST_KEPT} others")
-    return State(w, kept, n_steps)
 
 
 def _whole(arrays: dict[str, NDArray[Any]], name: str) -> int:

@@ -9,7 +9,7 @@ from course_lib.words.plain import check_plain
 from course_lib.words.real import real
 from course_lib.words.whole import whole
 
-__all__ = ["LOCKS", "check_outer", "check_plan", "check_shared", "check_training"]
+__all__ = ["LOCKS", "check_function", "check_outer", "check_plan", "check_shared", "check_training"]
 
 LOCKS = ("none", "striped", "one")
 """What a rank may lock of parameters that all ranks step."""
@@ -73,12 +73,37 @@ def check_training(model: Any, X: Any, y: Any, plan: Plan | None = None, **funct
             f"got {n_examples} rows of X and {n_targets} of y"
         )
     for name, function in functions.items():
-        if not callable(function):
-            like = f", such as {_FUNCTIONS[name]}" if name in _FUNCTIONS else ""
-            raise TypeError(
-                f"{name} must be a function{like}, got {function!r} ({type(function).__name__})"
-            )
+        check_function(name, function)
     return model if plan is None or plan.accumulate == 1 else Accumulating(model, plan.accumulate)
+
+
+def check_function(name: str, function: Any) -> None:
+    """Refuse what cannot be called, and a class of torch.optim, which is not called so.
+
+    Parameters
+    ----------
+    name : str
+        The argument's name.
+    function : callable
+        What was given for it.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    """
+    like = f", such as {_FUNCTIONS[name]}" if name in _FUNCTIONS else ""
+    if not callable(function):
+        raise TypeError(
+            f"{name} must be a function{like}, got {function!r} ({type(function).__name__})"
+        )
+    kind = getattr(function, "func", function)  # of a partial
+    bases = getattr(kind, "__mro__", ())
+    if ("torch.optim.optimizer", "Optimizer") in [(b.__module__, b.__name__) for b in bases]:
+        raise TypeError(
+            f"{name} must be a function that makes what steps, got torch's class {kind.__name__}: "
+            f"from_torch({kind.__name__}) of course_lib.training, with its options, makes one"
+        )
 
 
 def check_plan(plan: Plan, scheme: str, *names: str) -> None:

@@ -104,7 +104,6 @@ FUNCTIONS = {"optimizer", "allreduce", "reduce_scatter", "allgather", "cut", "di
 CALLED = [
     (name, what)
     for name in WITH_MODEL
-    if name != "serial"  # which shows itself in lecture 01, and stands for one machine
     for what in inspect.signature(getattr(schemes, name)).parameters
     if what in FUNCTIONS
 ]

@@ -1,11 +1,14 @@
 """Training on one machine, step by step."""
 
 import numpy as np
+import pytest
 
+from course_lib import run
 from course_lib.models.linear_regression import LinearRegression
-from course_lib.schemes.serial import gradient_descent, steps_to_loss, train, walk
+from course_lib.schemes.serial import gradient_descent, serial, steps_to_loss, train, walk
 from course_lib.training import Plan
 from course_lib.training.batches import epoch_batches
+from course_lib.viz import loss_curve
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3))
@@ -33,6 +36,14 @@ def test_a_step_is_taken_with_the_batch_of_its_epoch():
         w = w - 0.1 * grad
         assert loss == right_loss
         assert np.abs(after - w).max() < 1e-15
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_rank_notes_its_share_of_the_loss(workers):
+    plan = Plan(0.1, batch_size=7, epochs=2)
+    result = run(serial, MODEL, X, y, plan, workers=workers, backend="simulated")
+    losses = [loss for _, loss in loss_curve(result.trace)]
+    np.testing.assert_allclose(losses, train(MODEL, X, y, plan).losses, rtol=1e-15)
 
 
 def test_no_epoch_leaves_the_first_parameters():

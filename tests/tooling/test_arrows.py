@@ -88,7 +88,7 @@ ONLY_IN = {
 }
 # How workers talk has to know a tensor when it is handed one, without loading torch before; and an
 # optimizer of torch is made where one is asked for.
-ONLY_IN_FUNCTIONS_OF = {"torch": ("comm", "training.torch_optimizer")}
+ONLY_IN_FUNCTIONS_OF = {"torch": ("comm", "training.torch_optimizer", "training.torch_trial")}
 
 
 @dataclass(frozen=True)

@@ -231,3 +231,22 @@ def test_which_clock_a_row_is_from_is_kept(tmp_path):
     rows = [Row(1, 0.5, 0.5, 0.5, False), Row(2, 0.5, 0.5, 0.5, True), Row(3, 0.5, 0.5, 0.5)]
     save(tmp_path, replace(example(3), rows=rows))
     assert [row.is_virtual for row in load(tmp_path).rows] == [False, True, None]
+
+
+@pytest.mark.parametrize(
+    ("kept", "told"),
+    [
+        ({"square": np.ones(1)}, r"its part '0\.0\.square' must be \d+ floats, or a number"),
+        ({"is_first": np.array(True)}, ".* must be .* or a number"),
+        ({f"mean_{k}": None for k in range(7)}, r"its part '0\.0\.w' comes with more than 6"),
+        ({"expAvg": None}, "an optimizer's state cannot be kept as 'expAvg'"),
+    ],
+)
+def test_what_could_not_be_read_again_is_refused_where_it_is_written(kept, told, tmp_path):
+    made = example(1)
+    state = made.states[0][0]
+    kept = {name: state.w if one is None else one for name, one in kept.items()}
+    states = [[state._replace(kept=kept), *made.states[0][1:]], *made.states[1:]]
+    with pytest.raises(CheckpointError, match=f"could not be read again: {told}"):
+        save(tmp_path, replace(made, states=states))
+    assert not [*tmp_path.iterdir()]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from scipy.sparse import csr_matrix
 
 from course_lib import run
 from course_lib.cli.train import main
@@ -240,6 +242,7 @@ def test_a_file_is_called_with_seeded_generators(mine):
 
 
 X, Y = np.ones((4, 2)), np.ones(4)
+HOLES = np.where(np.arange(8).reshape(4, 2) == 4, np.nan, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +253,12 @@ X, Y = np.ones((4, 2)), np.ones(4)
         ({"data": (X, Y, X, Y[:3])}, r"got 4 rows of X and 3 of y \(X_test and y_test\)"),
         ({"plan": 0.1}, "plan must be a Plan, got float"),
         ({"plan": type("MyPlan", (Plan,), {})()}, "plan must be a Plan, got MyPlan"),
-        ({"optimizer": "adam"}, "optimizer must be one like SGD, got 'adam'"),
+        ({"optimizer": "adam"}, "optimizer must be a function, such as Adam or .* got 'adam'"),
+        ({"optimizer": torch.optim.Adam}, r"got torch's class Adam: from_torch\(Adam\) of"),
+        ({"data": (X, Y, HOLES, Y)}, "X_test must hold finite numbers, .* is nan: 1 of its 4 rows"),
+        ({"data": (HOLES, Y, X, Y)}, "X_train must .* have NaN or infinity, row 2 is the first"),
+        ({"data": (csr_matrix(HOLES), Y, X, Y)}, "X_train must .* row 2 is the first"),
+        ({"data": (X, HOLES[:, 0], X, Y)}, "y_train must hold finite numbers"),
         ({"score": "f1"}, "score must be 'test loss' or 'test accuracy', got 'f1'"),
     ],
 )
@@ -258,6 +266,14 @@ def test_a_problem_is_checked_when_it_is_made(changes, told):
     given = {"model": LinearRegression(2), "data": (X, Y, X, Y), "plan": Plan()} | changes
     with pytest.raises((TypeError, ValueError), match=told):
         Problem(**given)
+
+
+def test_a_model_that_knows_what_to_make_of_nan_is_given_it():
+    class Fills(LinearRegression):
+        def loss(self, w, batch):
+            return super().loss(w, (np.nan_to_num(batch[0]), batch[1]))
+
+    assert Problem(Fills(2), (HOLES, Y, X, Y), Plan()).data.X_train is HOLES
 
 
 # The plan on the command line, for every problem
