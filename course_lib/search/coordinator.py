@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,8 @@ def search(comm: Communicator, strategy: Strategy, space: Space, train: Train) -
         If there is no worker.
     RuntimeError
         If rank 0 was lost.
+    TypeError
+        If ``train`` returns something else than one number.
 
     Notes
     -----
@@ -162,5 +165,18 @@ def _work(comm: Communicator, space: Space, train: Train) -> None:
     if comm.incarnation:
         comm.send(np.empty(0), COORDINATOR, tag="again")
     while (job := Job(*map(int, comm.recv(COORDINATOR, tag="job")))) != _NO_MORE:
-        loss = train(comm, space.draw(job.trial), job.resource)
+        loss = _as_number(train(comm, space.draw(job.trial), job.resource))
         comm.send(np.array([job.trial, job.resource, loss]), COORDINATOR, tag="outcome")
+
+
+def _as_number(loss: Any) -> float:
+    """Return the loss as Python's number; refuse what is none, before it is part of a message."""
+    if not isinstance(loss, str | bytes) and not (isinstance(loss, np.ndarray) and loss.shape):
+        with suppress(TypeError, ValueError, RuntimeError):  # the last for several, of torch
+            return float(loss.detach() if hasattr(loss, "detach") else loss)
+    got = f"{type(loss).__name__} {loss!r:.60}"
+    if loss is None:
+        got = "None"
+    elif shape := tuple(getattr(loss, "shape", ())):
+        got = f"{type(loss).__name__} of shape {shape}"
+    raise TypeError(f"train must return the loss, one number, got {got}")
