@@ -208,6 +208,9 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     usual = take_usual(chosen, scheme, what.kind.usual)
     plan = read_plan(chosen, usual, what.examples.y_train.shape[0])
     check_plan(plan, f"--scheme {chosen.scheme}", *scheme.without)
+    for (name, value), fields in scheme.without_with.items():
+        if options.get(name) == value:
+            check_plan(plan, f"--scheme {chosen.scheme} {as_option(name)} {value}", *fields)
     optimizer = read_optimizer(chosen, what.optimizer)
     # Made here first: the fork server then loads once what all workers need.
     model = what.kind.make(what.examples)

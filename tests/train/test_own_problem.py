@@ -14,6 +14,7 @@ from course_lib.cli.train_arguments import read_arguments
 from course_lib.comm.errors import WorkerError
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.train import Problem
+from course_lib.train.catalogue import SCHEMES
 from course_lib.train.checkpoint import load
 from course_lib.train.problem_file import check_alike, load_problem
 from course_lib.training import SGD, Adam, AdamW, Cosine, Plan, StepDecay
@@ -240,6 +241,7 @@ def test_a_file_is_called_with_seeded_generators(mine):
 
 
 X, Y = np.ones((4, 2)), np.ones(4)
+STAGE_3 = ("--scheme", "sharded", "--stage", "3")
 
 
 @pytest.mark.parametrize(
@@ -329,6 +331,24 @@ def test_a_model_that_cannot_be_split_is_refused_as_that_of_the_problem(mine, tm
     for scheme in (("pipeline",), ("sharded", "--stage", "3")):
         told = refused(capsys, "--problem", mine, "--scheme", *scheme)
         assert "model must be a Chain" in told
+
+
+OF_A_CHAIN = tuple(name for name, one in SCHEMES.items() if one.outputs)
+
+
+@pytest.mark.parametrize("words", [("--scheme", name) for name in OF_A_CHAIN] + [STAGE_3])
+def test_on_epoch_is_refused_before_the_start_where_no_rank_has_all_parameters(
+    words, tmp_path, capsys
+):
+    called = SMALL.replace("Plan(0.1, 10)", "Plan(0.1, 10, 1, on_epoch=print)")
+    (tmp_path / "called.py").write_text(called)
+    problem = ("--problem", f"{tmp_path}/called.py:problem", "--backend", "simulated")
+    given = (*problem, *words, "--workers", "2")
+    if words[1:] == ("sharded",):  # each has them all, but in stage 3
+        assert main([*given]) == 0
+        return
+    told = refused(capsys, *given)
+    assert f"on_epoch must be None for {' '.join(words)}, got <built-in function print>" in told
 
 
 def test_data_may_be_tensors(tmp_path, capsys):
