@@ -32,6 +32,7 @@ from course_lib.console.options import (
     usual_workers,
     whole,
 )
+from course_lib.console.own_file import fix_names, is_own
 from course_lib.train.auto import is_auto, kept
 from course_lib.train.catalogue import FAMILIES, OPTIONS, SCHEMES
 from course_lib.train.checkpoint import Checkpoint, is_of_checkpoint
@@ -200,6 +201,8 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     backend = backend_named(chosen.backend)
     workers, time_limit_s = _size_and_limit(chosen, scheme, backend)
     network = network_named(chosen.network, backend)
+    if chosen.problem is not None or is_own(chosen.allreduce or ""):
+        fix_names(chosen, "checkpoint", "trace", "perfetto")
     options, own = own_options(chosen)
     check_servers(options.get("servers", scheme.servers), workers, options.get("backups", 0))
     files = _files(chosen)

@@ -234,6 +234,43 @@ def test_a_file_that_is_not_there_or_does_not_run_is_named(mine, tmp_path, capsy
     assert not [name for name in sys.modules if name.startswith("course_lib_own_")]
 
 
+MOVES = """
+import os
+from pathlib import Path
+
+from course_lib.collectives import allreduce_ring
+
+os.chdir(Path(__file__).parent / "elsewhere")
+
+
+def mine(comm, array):
+    return allreduce_ring(comm, array)
+"""
+
+
+@pytest.mark.parametrize("option", ["--problem", "--allreduce"])
+def test_a_file_that_changes_the_folder_moves_nothing_that_is_kept(
+    option, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "moves.py").write_text(MOVES + SMALL)
+    named = "moves.py:problem" if option == "--problem" else "moves.py:mine"
+    words = [option, named, "--backend", "simulated", "--workers", "2", "--epochs", "1"]
+    kept = ["--checkpoint", "kept", "--trace", "it.json", "--perfetto", "other.json"]
+    lines = trained(capsys, *words, *kept)
+    monkeypatch.chdir(tmp_path)
+    files = [tmp_path / name for name in ("kept", "it.json", "other.json")]
+    assert lines[-3:] == [
+        f"checkpoint kept in {files[0]}", *(f"trace written to {name}" for name in files[1:])
+    ]  # fmt: skip
+    assert all(file.exists() for file in files)
+    assert not [*(tmp_path / "elsewhere").iterdir()]
+    lines = trained(capsys, *words[:-1], "2", *kept, "--resume")
+    assert "goes on after epoch 1 of 2; those before are the checkpoint's" in lines
+
+
 def test_a_file_is_called_with_seeded_generators(mine):
     first, second = load_problem(mine), load_problem(mine)
     assert first.fingerprint == second.fingerprint
