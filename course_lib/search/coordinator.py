@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from course_lib.comm.errors import RankLost
 from course_lib.models.model import Array
 from course_lib.search.job import Job, Outcome, Strategy
 from course_lib.search.space import Space
+from course_lib.words.real import one_number
 
 __all__ = ["Coordinator", "Train", "search"]
 
@@ -165,18 +165,6 @@ def _work(comm: Communicator, space: Space, train: Train) -> None:
     if comm.incarnation:
         comm.send(np.empty(0), COORDINATOR, tag="again")
     while (job := Job(*map(int, comm.recv(COORDINATOR, tag="job")))) != _NO_MORE:
-        loss = _as_number(train(comm, space.draw(job.trial), job.resource))
+        found = train(comm, space.draw(job.trial), job.resource)
+        loss = one_number("the loss that train returns", found)
         comm.send(np.array([job.trial, job.resource, loss]), COORDINATOR, tag="outcome")
-
-
-def _as_number(loss: Any) -> float:
-    """Return the loss as Python's number; refuse what is none, before it is part of a message."""
-    if not isinstance(loss, str | bytes) and not (isinstance(loss, np.ndarray) and loss.shape):
-        with suppress(TypeError, ValueError, RuntimeError):  # the last for several, of torch
-            return float(loss.detach() if hasattr(loss, "detach") else loss)
-    got = f"{type(loss).__name__} {loss!r:.60}"
-    if loss is None:
-        got = "None"
-    elif shape := tuple(getattr(loss, "shape", ())):
-        got = f"{type(loss).__name__} of shape {shape}"
-    raise TypeError(f"train must return the loss, one number, got {got}")

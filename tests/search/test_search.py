@@ -187,7 +187,7 @@ def test_what_train_returns_that_is_no_number_is_told(returned, told):
     def trains(comm, numbers, resource):
         return returned
 
-    told = f"TypeError: train must return the loss, one number, {told}"
+    told = f"TypeError: the loss that train returns must be one number, {told}"
     with pytest.raises(WorkerError, match=told):
         run(search, RandomSearch(2, 1), SPACE, trains, workers=2, backend="simulated")
 
