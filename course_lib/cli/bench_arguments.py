@@ -19,6 +19,7 @@ from course_lib.console.options import (
     usual_workers,
     whole,
 )
+from course_lib.console.own_file import fix_names
 from course_lib.measure.allreduce import ITEM_BYTES, TIME_LIMIT_S, batch_bytes
 from course_lib.words.units import in_bytes
 
@@ -127,6 +128,8 @@ def _check(chosen: argparse.Namespace) -> None:
     check_file("--json", chosen.json, ".json")
     if chosen.plot and chosen.json and are_one_file(chosen.plot, chosen.json):
         raise ValueError(f"--plot {chosen.plot} and --json {chosen.json} are one file: name two")
+    if chosen.allreduce:
+        fix_names(chosen, "plot", "json")
     chosen.own = _own(chosen.allreduce)
     _check_memory(max(chosen.sizes), max(chosen.workers), chosen.backend == "simulated")
 

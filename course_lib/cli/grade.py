@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 from pathlib import Path
 from secrets import randbits
 
@@ -45,6 +46,7 @@ def main(words: list[str]) -> int:
         chosen = parser.parse_args(words)
         order, jobs = _order(chosen)
         files = submissions(chosen.submissions)
+        _check_place(chosen.submissions)
     except ValueError as error:
         parser.error(str(error))
     graded: list[Graded] = []
@@ -74,6 +76,21 @@ def main(words: list[str]) -> int:
     if status == 130:
         tell("stopped")
     return status or int(any(one.note for one in graded))
+
+
+def _check_place(given: list[Path]) -> None:
+    """Refuse to be in a folder that is graded: Python has begun to import from there."""
+    if sys.flags.safe_path:
+        return
+    here = Path.cwd().resolve()
+    for path in map(Path.resolve, given):
+        is_within = path.parent == here if path.is_file() else path in (here, *here.parents)
+        if is_within:
+            raise ValueError(
+                f"the current folder, {here}, lies in what is graded, and Python imports from the "
+                "current folder first: a typing.py or course_lib.py that is handed in would run as "
+                "you do. Go to another folder, or say python -P -m course_lib grade"
+            )
 
 
 def _show(progress: Progress, n_done: int, n_files: int, name: str) -> None:

@@ -18,13 +18,15 @@ from course_lib.costs.choice import choose_allreduce
 from course_lib.train.auto import is_auto
 from course_lib.train.catalogue import SCHEMES
 from course_lib.train.checkpoint import read_index
-from course_lib.train.errors import CheckpointError, ProblemError
+from course_lib.train.errors import CheckpointError, ProblemError, ScoreError
 from course_lib.train.live import shown
 from course_lib.train.row import Row
 from course_lib.train.table import EpochTable
 from course_lib.train.worker import TrainingTask, past_edge_of, work
 
 __all__ = ["main"]
+
+_TOLD = CheckpointError | FloatingPointError | ProblemError | ScoreError
 
 
 def main(words: list[str]) -> int:
@@ -78,7 +80,7 @@ def _train(asked: Arguments, words: list[str]) -> int:
         if is_first_of_computer():
             # These say what is wrong in a sentence; where in our code does not help.
             original = getattr(error, "original", None)
-            is_told = isinstance(original, CheckpointError | FloatingPointError | ProblemError)
+            is_told = isinstance(original, _TOLD)
             why = original if is_told else error
             tell("stopped" if is_stopped else str(why))
         if is_first:

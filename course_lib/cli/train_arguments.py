@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course_lib.cli.own_allreduce import try_allreduce
-from course_lib.cli.train_model import MODEL, check_model, named, read_what
+from course_lib.cli.train_model import MODEL, check_model, named, read_what, try_what
 from course_lib.cli.train_options import check_servers, own_options
 from course_lib.cli.train_plan import (
     add_plan,
+    check_able,
     numbers_of,
     read_optimizer,
     read_plan,
@@ -32,6 +33,7 @@ from course_lib.console.options import (
     usual_workers,
     whole,
 )
+from course_lib.console.own_file import fix_names, is_own
 from course_lib.train.auto import is_auto, kept
 from course_lib.train.catalogue import FAMILIES, OPTIONS, SCHEMES
 from course_lib.train.checkpoint import Checkpoint, is_of_checkpoint
@@ -44,7 +46,6 @@ from course_lib.train.problems import MODELS
 from course_lib.train.row import Row
 from course_lib.train.splitting import check_split
 from course_lib.train.worker import TrainingTask, added_up
-from course_lib.training import check_plan
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.networks import Network
@@ -200,14 +201,14 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     backend = backend_named(chosen.backend)
     workers, time_limit_s = _size_and_limit(chosen, scheme, backend)
     network = network_named(chosen.network, backend)
+    files = _files(chosen)
     options, own = own_options(chosen)
     check_servers(options.get("servers", scheme.servers), workers, options.get("backups", 0))
-    files = _files(chosen)
 
     what = read_what(chosen)
     usual = take_usual(chosen, scheme, what.kind.usual)
     plan = read_plan(chosen, usual, what.examples.y_train.shape[0])
-    check_plan(plan, f"--scheme {chosen.scheme}", *scheme.without)
+    check_able(chosen.scheme, plan, options)
     optimizer = read_optimizer(chosen, what.optimizer)
     # Made here first: the fork server then loads once what all workers need.
     model = what.kind.make(what.examples)
@@ -220,6 +221,7 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     made_with = names | numbers_of(plan, optimizer)
     n_examples = what.examples.y_train.shape[0]
     check_split(chosen.scheme, chosen.model, model, workers, plan, options, n_examples)
+    try_what(chosen, what, model, scheme, plan.seed)
     made_with["parameters"] = model.n_parameters  # perhaps more than fit into one process
     shipped = what.names["data"] if backend == "simulated" else what.examples
     keeping = _keeping(chosen, made_with, backend == "simulated")
@@ -227,8 +229,7 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     if claim is not None:
         keeping = replace(keeping, token=claim.token)
     ways = chosen.scheme, what.model, shipped, plan, options, keeping
-    alone = joins(backend)
-    task = TrainingTask(*ways, optimizer=optimizer, allreduce=own, each_has_its_own=alone)
+    task = TrainingTask(*ways, optimizer=optimizer, allreduce=own, each_has_its_own=joins(backend))
     rates = _rates(checkpoint, backend, network or networks.DEFAULT)
     rows = () if checkpoint is None else checkpoint.rows
     item_bytes = model.initial().itemsize if is_auto(options) else 0
@@ -238,13 +239,15 @@ def _check(chosen: argparse.Namespace) -> Arguments:
 
 
 def _files(chosen: argparse.Namespace) -> tuple[Path | None, Path | None]:
-    """Return where the trace is to be written, or refuse what cannot be."""
+    """Return where the trace is to be written, or refuse what cannot be; before a file is run."""
     check_file("--trace", chosen.trace, ".json")
     check_file("--perfetto", chosen.perfetto, ".json")
     if chosen.trace and chosen.perfetto and are_one_file(chosen.trace, chosen.perfetto):
         raise ValueError(
             f"--trace {chosen.trace} and --perfetto {chosen.perfetto} are one file: name two"
         )
+    if chosen.problem is not None or is_own(chosen.allreduce or ""):
+        fix_names(chosen, "checkpoint", "trace", "perfetto")
     return chosen.trace, chosen.perfetto
 
 

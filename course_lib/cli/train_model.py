@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 from course_lib.train.entries import Scheme
 from course_lib.train.problem_file import Problem, load_problem, name_of_problem
 from course_lib.train.problems import MODELS, Data, Kind, load_data
+from course_lib.train.trial import try_problem
 from course_lib.training import SGD, Optimizer
 
-__all__ = ["MODEL", "What", "check_model", "named", "read_what"]
+__all__ = ["MODEL", "What", "check_model", "named", "read_what", "try_what"]
 
 MODEL = "mlp"
 """What is trained where nothing is said, if the scheme can."""
@@ -59,6 +60,16 @@ def read_what(chosen: argparse.Namespace) -> What:
     kind = MODELS[name := chosen.model]
     data = chosen.data or kind.data[0]
     return What(kind, name, load_data(data), SGD, {"model": name, "data": data})
+
+
+def try_what(chosen: argparse.Namespace, what: What, model: Any, scheme: Scheme, seed: int) -> None:
+    """Try a problem's model and score on a few examples; those of the library are known."""
+    if chosen.problem is None:
+        return
+    try:
+        try_problem(what.kind, model, what.examples, seed, scheme.outputs is not None)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"--problem {chosen.problem}: {error}") from error
 
 
 def named(option: str, table: dict[str, Any], name: str) -> Any:

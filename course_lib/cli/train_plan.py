@@ -3,16 +3,27 @@
 import argparse
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from course_lib.console.options import Parser, as_option, number, whole
+from course_lib.train.catalogue import SCHEMES
 from course_lib.train.checkpoint import MOST_EPOCHS
 from course_lib.train.entries import Scheme
-from course_lib.training import SGD, Adagrad, Adam, AdamW, Cosine, Optimizer, Plan, StepDecay
+from course_lib.training import (
+    SGD,
+    Adagrad,
+    Adam,
+    AdamW,
+    Cosine,
+    Optimizer,
+    Plan,
+    StepDecay,
+    check_plan,
+)
 
-__all__ = ["add_plan", "numbers_of", "read_optimizer", "read_plan", "take_usual"]
+__all__ = ["add_plan", "check_able", "numbers_of", "read_optimizer", "read_plan", "take_usual"]
 
 _NUMBERS = {
     "epochs": "how often to go through all examples",
@@ -135,6 +146,25 @@ def read_plan(chosen: argparse.Namespace, usual: Plan, n_examples: int) -> Plan:
         raise ValueError(f"--decay knows {names}; not {chosen.decay!r}")
     steps = plan.epochs * plan.steps_per_epoch(n_examples) - plan.warmup_steps
     return replace(plan, schedule=_SCHEDULES[chosen.decay](max(1, steps)))
+
+
+def check_able(name: str, plan: Plan, options: Mapping[str, Any]) -> None:
+    """Refuse a plan that the scheme cannot carry out.
+
+    Parameters
+    ----------
+    name : str
+        The scheme's.
+    plan : Plan
+        How to train.
+    options : mapping
+        What the scheme takes, as it was read, by name.
+    """
+    scheme = SCHEMES[name]
+    check_plan(plan, f"--scheme {name}", *scheme.without)
+    for (option, value), fields in scheme.without_with.items():
+        if options.get(option) == value:
+            check_plan(plan, f"--scheme {name} {as_option(option)} {value}", *fields)
 
 
 def numbers_of(plan: Plan, optimizer: Optimizer) -> dict[str, Any]:

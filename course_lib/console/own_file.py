@@ -4,6 +4,7 @@ The file is code, and it is run. A checkpoint keeps its name, so that a training
 same one, and never runs it: only what the command line names is run.
 """
 
+import argparse
 import random
 import sys
 import traceback
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["call_seeded", "is_own", "load_function", "name_of"]
+__all__ = ["call_seeded", "fix_names", "is_own", "load_function", "name_of"]
 
 _MODULE = "course_lib_own_"
 
@@ -50,6 +51,22 @@ def name_of(option: str, text: str, *, modules: bool = False) -> str:
     """
     where, function = _cut(option, text, modules)
     return f"{where.name if isinstance(where, Path) else where}:{function}"
+
+
+def fix_names(chosen: argparse.Namespace, *names: str) -> None:
+    """Make names of files absolute: code that is run may change the current folder.
+
+    Parameters
+    ----------
+    chosen : argparse.Namespace
+        The words.
+    *names : str
+        Which of them name a file or a folder, as text or as a path; an empty one is left for those
+        who refuse it.
+    """
+    for name in names:
+        if (given := getattr(chosen, name)) and str(given).strip() and given != Path():
+            setattr(chosen, name, type(given)(Path(given).absolute()))
 
 
 def load_function(option: str, text: str, *, modules: bool = False) -> Callable[..., Any]:

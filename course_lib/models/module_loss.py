@@ -31,8 +31,8 @@ def loss_of(loss: Callable[..., Any], outputs: Any, y: torch.Tensor) -> Any:
         of = f" of shape {tuple(outputs.shape)}" if isinstance(outputs, torch.Tensor) else ""
         raise ValueError(
             f"loss must take what the module gives, here{of}, and targets y, here of shape "
-            f"{tuple(y.shape)} and dtype {str(y.dtype).removeprefix('torch.')} (y.astype(int) "
-            f"makes class numbers); it ended in {type(error).__name__}: {error}"
+            f"{tuple(y.shape)} and dtype {str(y.dtype).removeprefix('torch.')} ({_other_kind(y)}); "
+            f"it ended in {type(error).__name__}: {error}"
         ) from error
 
 
@@ -173,6 +173,15 @@ def _compare_classes(loss: Callable[..., Any], outputs: torch.Tensor, y: torch.T
     except Exception:  # its whole numbers are no classes, and there is no more to be seen
         return
     _compare(whole, mean, f"of {len(classes)} examples, one of each class,")
+
+
+def _other_kind(y: torch.Tensor) -> str:
+    """Say how to make targets of the other kind, which the loss may want."""
+    real = 'y.astype("f4") makes the real numbers that losses of probabilities want'
+    classes = "y.astype(int) makes class numbers"
+    if y.dtype == torch.bool:  # it may be either
+        return f"{real}, {classes}"
+    return classes if y.is_floating_point() else real
 
 
 def _without(shape: list[int], k: int) -> list[int]:

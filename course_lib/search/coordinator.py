@@ -11,6 +11,7 @@ from course_lib.comm.errors import RankLost
 from course_lib.models.model import Array
 from course_lib.search.job import Job, Outcome, Strategy
 from course_lib.search.space import Space
+from course_lib.words.real import one_number
 
 __all__ = ["Coordinator", "Train", "search"]
 
@@ -47,6 +48,8 @@ def search(comm: Communicator, strategy: Strategy, space: Space, train: Train) -
         If there is no worker.
     RuntimeError
         If rank 0 was lost.
+    TypeError
+        If ``train`` returns something else than one number.
 
     Notes
     -----
@@ -162,5 +165,6 @@ def _work(comm: Communicator, space: Space, train: Train) -> None:
     if comm.incarnation:
         comm.send(np.empty(0), COORDINATOR, tag="again")
     while (job := Job(*map(int, comm.recv(COORDINATOR, tag="job")))) != _NO_MORE:
-        loss = train(comm, space.draw(job.trial), job.resource)
+        found = train(comm, space.draw(job.trial), job.resource)
+        loss = one_number("the loss that train returns", found)
         comm.send(np.array([job.trial, job.resource, loss]), COORDINATOR, tag="outcome")

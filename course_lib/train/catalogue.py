@@ -202,11 +202,7 @@ SCHEMES = {
         usual_plan=stale,
     ),
     "staleness_aware": Scheme(
-        staleness_aware,
-        servers=1,
-        settles=False,
-        edge="by staleness",
-        usual_plan=stale,
+        staleness_aware, servers=1, settles=False, edge="by staleness", usual_plan=stale
     ),
     "bounded_staleness": Scheme(
         bounded_staleness,
@@ -259,6 +255,7 @@ SCHEMES = {
         outputs=outputs.of_shards,
         models=("deep_mlp", "alexnet"),
         check=divided.check_shards,
+        without_with={("stage", "3"): ("on_epoch",)},
     ),
     "split_weights": Scheme(
         split_weights,
@@ -266,6 +263,7 @@ SCHEMES = {
         outputs=outputs.of_pairs,
         models=("deep_mlp", "alexnet"),
         check=divided.check_pairs,
+        without=("on_epoch",),
     ),
     "hybrid": Scheme(
         hybrid,
@@ -274,6 +272,7 @@ SCHEMES = {
         outputs=outputs.of_grid,
         models=("alexnet", "deep_mlp"),
         check=divided.check_grid,
+        without=("on_epoch",),
     ),
 }
 """The schemes by name."""

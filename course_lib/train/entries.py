@@ -83,6 +83,8 @@ class Scheme:
         and by name the options; raises ValueError where it cannot be split so. None: any can.
     without : tuple of str
         Fields of a plan that it cannot carry out.
+    without_with : mapping of (str, str) to tuple of str
+        Others that it cannot, by the option and its value with which that is so.
     fits : callable or None
         Called before anything starts with a model, the number of workers and by name the options;
         returns the options by name, or raises a ValueError that names one which does not fit.
@@ -110,6 +112,7 @@ class Scheme:
     models: tuple[str, ...] | None = None
     check: Callable[..., None] | None = None
     without: tuple[str, ...] = ()
+    without_with: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     fits: Callable[..., dict[str, Any]] | None = None
     usual: Mapping[str, str] = field(default_factory=dict)
     optimizer: str | None = None

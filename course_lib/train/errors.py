@@ -1,6 +1,8 @@
 """What can be wrong with a folder of checkpoints, or with a problem of one's own."""
 
-__all__ = ["CheckpointError", "ProblemError"]
+import math
+
+__all__ = ["CheckpointError", "ProblemError", "ScoreError"]
 
 
 class CheckpointError(ValueError):
@@ -9,3 +11,15 @@ class CheckpointError(ValueError):
 
 class ProblemError(ValueError):
     """The programs of a training have loaded different problems; it says what differs."""
+
+
+class ScoreError(ValueError):
+    """A score cannot be computed, or its numbers cannot be compared; it says why.
+
+    Attributes
+    ----------
+    loss : float
+        What the model's loss is nevertheless, over the examples to train on; NaN if nobody says.
+    """
+
+    loss = math.nan

@@ -191,7 +191,14 @@ class Logbook:
         states = self._gather() if is_kept or outputs is None else []
         if self._comm.rank == FIRST:
             w: Array = (self._scheme.whole or _stand_for_all)(states) if states else None
-            loss, score = self._evaluate(*(outputs or (w,)))
+            try:
+                loss, score = self._evaluate(*(outputs or (w,)))
+            except Exception as error:  # of a model or a score of one's own: its training is kept
+                if states and np.isfinite(as_numpy(w)).all():
+                    loss = getattr(error, "loss", math.nan)
+                    self.rows.append(Row(epoch, loss, math.nan, seconds, self._keeping.is_virtual))
+                    self._save(w, states)
+                raise
             if not math.isfinite(loss):
                 raise FloatingPointError(
                     f"the training has diverged: the loss after epoch {epoch} is {loss}; a smaller "
@@ -199,12 +206,18 @@ class Logbook:
                 )
             self.rows.append(Row(epoch, loss, score, seconds, self._keeping.is_virtual))
             self._beacon.shine(self._n_steps, self.n_steps_expected, self.rows[-1])
-            if folder is not None and is_kept:
-                made_with = auto.to_keep(self.rates, self._keeping.made_with)
-                save(folder, Checkpoint(made_with, w, states, self.rows), self._keeping.token)
+            if is_kept:
+                self._save(w, states)
         if self._scheme.settles:
             self._comm.barrier()
         self._started_s = self._comm.clock()
+
+    def _save(self, w: Array, states: Sequence[Sequence[State]]) -> None:
+        """Keep a checkpoint of the epoch of the last row, if there is a folder."""
+        if self._keeping.folder is not None:
+            made_with = auto.to_keep(self.rates, self._keeping.made_with)
+            checkpoint = Checkpoint(made_with, w, states, self.rows)
+            save(self._keeping.folder, checkpoint, self._keeping.token)
 
     def _kept_of(self, index: int, w: Array) -> State:
         """Return what was kept of an optimizer, if it is of the length of the array it steps."""

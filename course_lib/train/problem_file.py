@@ -44,7 +44,9 @@ class Problem:
     optimizer : callable, default: SGD
         What takes the steps, where ``--optimizer`` is left out.
     score : {"test loss", "test accuracy"}, default: "test loss"
-        What is printed after each epoch; an accuracy compares ``predict`` with the targets.
+        What is printed after each epoch. An accuracy compares ``predict`` with the targets, numbers
+        of classes in one shape: where the loss is no cross-entropy of class numbers, ``answer=`` of
+        ``from_module`` says which class outputs mean.
     """
 
     model: Model

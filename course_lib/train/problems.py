@@ -1,5 +1,6 @@
 """Models and the data that they can be trained on, by name, with numbers that work."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -8,9 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from course_lib.models.model import Array, Model
+from course_lib.train.errors import ScoreError
+from course_lib.train.scores import accuracy
 from course_lib.training import Plan
+from course_lib.words.real import one_number
 
-__all__ = ["MODELS", "Data", "Kind", "load_data"]
+__all__ = ["MODELS", "Data", "Kind", "load_data", "settled"]
 
 
 class Data(NamedTuple):
@@ -53,10 +57,11 @@ class Kind:
 
     def evaluate(self, model: Model, examples: Data, w: Array) -> tuple[float, float]:
         """Return the loss over the examples to train on, and the score over those for testing."""
-        train = examples.X_train, examples.y_train
-        if hasattr(model, "settled"):  # BatchNorm's statistics are taken once it is trained
-            model = model.settled(w, examples.X_train)
-        return model.loss(w, train), self._score(model, w, examples)
+        model = settled(model, w, examples.X_train)
+        loss = one_number("loss", model.loss(w, (examples.X_train, examples.y_train)))
+        if not math.isfinite(loss):  # it has diverged, and its answers say nothing
+            return loss, math.nan
+        return loss, self._computed(loss, lambda: self._score(model, w, examples))
 
     def evaluate_outputs(
         self, of_train: Array, of_test: Array, examples: Data
@@ -68,19 +73,36 @@ class Kind:
             partial_loss(outputs, y)[0]
             for outputs, y in ((of_train, examples.y_train), (of_test, examples.y_test))
         )
-        is_loss = self.score_name == "test loss"
-        is_right = np.argmax(of_test, axis=1) == np.asarray(examples.y_test)
-        return loss, test_loss if is_loss else float(np.mean(is_right))
+        if self.score_name == "test loss":
+            return loss, test_loss
+        return loss, self._computed(
+            loss, lambda: accuracy(np.argmax(of_test, axis=1), examples.y_test)
+        )
 
     def _score(self, model: Model, w: Array, examples: Data) -> float:
         if self.score_name == "test loss":
-            return float(model.loss(w, (examples.X_test, examples.y_test)))
-        is_right = np.asarray(model.predict(w, examples.X_test)) == np.asarray(examples.y_test)
-        return float(np.mean(is_right))
+            return one_number("loss", model.loss(w, (examples.X_test, examples.y_test)))
+        return accuracy(model.predict(w, examples.X_test), examples.y_test)
+
+    def _computed(self, loss: float, score: Callable[[], float]) -> float:
+        """Compute the score; if that fails, keep the loss."""
+        try:
+            return score()
+        except Exception as error:
+            why = error if isinstance(error, ScoreError) else f"{type(error).__name__}: {error}"
+            told = ScoreError(f"the {self.score_name} cannot be computed: {why}")
+            told.loss = loss
+            raise told from error
 
     def score_in_words(self, score: float) -> str:
         """Write a score: an accuracy in percent, a loss with four digits."""
         return f"{score:.4g}" if self.score_name == "test loss" else f"{100 * score:.1f} %"
+
+
+def settled(model: Model, w: Array, X: Array) -> Model:
+    """Take BatchNorm's statistics over examples, once ``w`` is trained; others are as they are."""
+    found: Model = model.settled(w, X) if hasattr(model, "settled") else model
+    return found
 
 
 @cache  # simulated ranks share what they only read

@@ -4,6 +4,7 @@ import json
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 
 from authoring.build import ROOT
@@ -55,6 +56,19 @@ def test_the_rounds_that_run_choose_as_the_formulas_do(
         arguments = choose_scheme.TASK.arguments(case, 0, 0)
         (right,) = choose_scheme.TASK.expected(case, [arguments])
         assert solutions["choose_scheme"](*arguments) == right
+
+
+def test_the_choices_may_be_an_array() -> None:
+    case = next(iter(choose_scheme.TASK.cases(0)))
+    arguments = [choose_scheme.TASK.arguments(case, 0, 0)]
+    (right,) = choose_scheme.TASK.expected(case, arguments)
+    assert choose_scheme.TASK.compare(case, arguments, [np.array(right)]) is None
+    wrong = [np.array([int(best == 0) for best in right])]
+    found = choose_scheme.TASK.compare(case, arguments, wrong)
+    assert found is not None
+    hint = choose_scheme.TASK.explain(case, arguments, wrong, found)
+    assert hint is not None
+    assert hint.id == "planner"
 
 
 def test_the_first_cases_of_the_capstone_tell_all_mistakes_apart() -> None:

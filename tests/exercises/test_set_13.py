@@ -1,5 +1,6 @@
 """Exercises 13: predictions that the executor agrees with, placements, what a placement sends."""
 
+from collections import deque
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from course_lib.checks.lecture_13.place_nodes import TASK as PLACE
 from course_lib.checks.lecture_13.place_nodes import least_us
 from course_lib.checks.lecture_13.predict_makespan import TASK as MAKESPAN
 from course_lib.checks.lecture_13.predict_makespan import finished_us
+from course_lib.checks.plain import plain
 from course_lib.planning.numbered import (
     broken_cutters,
     equal_messages,
@@ -82,6 +84,18 @@ def test_every_placement_that_is_as_good_is_accepted() -> None:
         assert PLACE.compare(case, arguments, [ranks]) is None
     for ranks in ([0, 0, 0, 0], [0, 0, 1], [0, 0, 1, 2], [0, 0, True, 1], None):
         assert PLACE.compare(case, arguments, [ranks]) is not None
+
+
+@pytest.mark.parametrize("label", ["two branches", "one node"])
+def test_what_is_no_list_of_ranks_is_told_by_its_type(label: str) -> None:
+    case = next(c for c in PLACE.cases(0) if c.label == label)
+    arguments, got = [PLACE.arguments(case, 0, 0)], [plain(deque([0]))]
+    wrong = PLACE.compare(case, arguments, got)
+    assert wrong is not None
+    assert wrong.got == "a value of type deque"
+    hint = PLACE.explain(case, arguments, got, wrong)
+    assert hint is not None
+    assert hint.id == "a-rank-each"
 
 
 def test_what_broken_programs_send_is_told_and_a_right_one_passes(

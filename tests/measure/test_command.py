@@ -155,6 +155,21 @@ def test_bad_arguments_are_refused_before_anything_is_started(words, sentence):
     assert output == ""
 
 
+def test_a_file_that_changes_the_folder_moves_no_table(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "moves.py").write_text(
+        f"import os\nos.chdir({str(tmp_path / 'elsewhere')!r})\n"
+        "from course_lib.collectives import allreduce_ring as mine\n"
+    )
+    table = os.path.relpath(tmp_path / "table.json")
+    status, output, _ = bench(
+        f"--allreduce {tmp_path / 'moves.py'}:mine --backend simulated --sizes 1KB --json {table}"
+    )
+    assert status == 0
+    assert f"written to {Path(table).absolute()}" in output
+    assert (tmp_path / "table.json").exists()
+
+
 def test_a_plot_and_a_table_that_are_one_file_are_refused(tmp_path):
     plot, table = tmp_path / "times.png", tmp_path / "times.json"
     plot.symlink_to(table)

@@ -452,6 +452,17 @@ def test_targets_that_the_loss_cannot_take_are_named(kind):
         model.gradient(model.initial(), (X, (Y % 2).astype(kind)))
 
 
+@pytest.mark.parametrize("kind", [bool, int])
+def test_truths_and_whole_numbers_are_told_to_become_real_ones_where_the_loss_wants_such(kind):
+    model = from_module(nn.Linear(6, 1), nn.BCEWithLogitsLoss())
+    y = (Y[:, None] > 0).astype(kind)
+    told = rf'shape \(4, 1\) and dtype {kind.__name__}.*\(y.astype\("f4"\) makes the real numbers'
+    with pytest.raises(ValueError, match=told):
+        model.gradient(model.initial(), (X, y))
+    loss, _ = model.gradient(model.initial(), (X, y.astype("f4")))
+    assert loss > 0
+
+
 def test_imaginary_parts_are_not_dropped():
     model = from_module(Two())
     with pytest.raises(TypeError, match=r"X must hold real numbers.*take X\.real"):

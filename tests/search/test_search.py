@@ -1,11 +1,13 @@
 """Searching: rungs, what is promoted, who is idle, and the same result in every run."""
 
 import math
+from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -169,6 +171,40 @@ def test_what_is_no_number_is_worse_than_any():
     ).values[0]
     assert best_of(found).loss < math.inf
     assert SPACE.draw(best_of(found).job.trial)["width"] == 64
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        (None, "got None"),
+        (np.array([0.5]), r"got ndarray of shape \(1,\)"),
+        (torch.ones(2), r"got Tensor of shape \(2,\)"),
+        ((0.5, 0.9), r"got tuple \(0.5, 0.9\)"),
+        ("0.5", "got str '0.5'"),
+    ],
+)
+def test_what_train_returns_that_is_no_number_is_told(returned, told):
+    def trains(comm, numbers, resource):
+        return returned
+
+    told = f"TypeError: the loss that train returns must be one number, {told}"
+    with pytest.raises(WorkerError, match=told):
+        run(search, RandomSearch(2, 1), SPACE, trains, workers=2, backend="simulated")
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        np.float32(0.5), np.array(0.5), torch.tensor([0.5], requires_grad=True), 1, True,
+        Fraction(1, 2), math.inf, -math.inf,
+    ],
+)  # fmt: skip
+def test_any_one_number_is_a_loss(loss):
+    def trains(comm, numbers, resource):
+        return loss
+
+    found = run(search, RandomSearch(2, 1), SPACE, trains, workers=2, backend="simulated").values[0]
+    assert [outcome.loss for outcome in found] == [loss] * 2
 
 
 def test_a_job_whose_worker_is_lost_is_given_to_another():

@@ -16,6 +16,7 @@ from course_lib.cli.train_arguments import read_arguments
 from course_lib.comm.errors import WorkerError
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.train import Problem
+from course_lib.train.catalogue import SCHEMES
 from course_lib.train.checkpoint import load
 from course_lib.train.problem_file import check_alike, load_problem
 from course_lib.training import SGD, Adam, AdamW, Cosine, Plan, StepDecay
@@ -235,6 +236,43 @@ def test_a_file_that_is_not_there_or_does_not_run_is_named(mine, tmp_path, capsy
     assert not [name for name in sys.modules if name.startswith("course_lib_own_")]
 
 
+MOVES = """
+import os
+from pathlib import Path
+
+from course_lib.collectives import allreduce_ring
+
+os.chdir(Path(__file__).parent / "elsewhere")
+
+
+def mine(comm, array):
+    return allreduce_ring(comm, array)
+"""
+
+
+@pytest.mark.parametrize("option", ["--problem", "--allreduce"])
+def test_a_file_that_changes_the_folder_moves_nothing_that_is_kept(
+    option, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "moves.py").write_text(MOVES + SMALL)
+    named = "moves.py:problem" if option == "--problem" else "moves.py:mine"
+    words = [option, named, "--backend", "simulated", "--workers", "2", "--epochs", "1"]
+    kept = ["--checkpoint", "kept", "--trace", "it.json", "--perfetto", "other.json"]
+    lines = trained(capsys, *words, *kept)
+    monkeypatch.chdir(tmp_path)
+    files = [tmp_path / name for name in ("kept", "it.json", "other.json")]
+    assert lines[-3:] == [
+        f"checkpoint kept in {files[0]}", *(f"trace written to {name}" for name in files[1:])
+    ]  # fmt: skip
+    assert all(file.exists() for file in files)
+    assert not [*(tmp_path / "elsewhere").iterdir()]
+    lines = trained(capsys, *words[:-1], "2", *kept, "--resume")
+    assert "goes on after epoch 1 of 2; those before are the checkpoint's" in lines
+
+
 def test_a_file_is_called_with_seeded_generators(mine):
     first, second = load_problem(mine), load_problem(mine)
     assert first.fingerprint == second.fingerprint
@@ -243,6 +281,7 @@ def test_a_file_is_called_with_seeded_generators(mine):
 
 X, Y = np.ones((4, 2)), np.ones(4)
 HOLES = np.where(np.arange(8).reshape(4, 2) == 4, np.nan, 1.0)
+STAGE_3 = ("--scheme", "sharded", "--stage", "3")
 
 
 @pytest.mark.parametrize(
@@ -345,6 +384,24 @@ def test_a_model_that_cannot_be_split_is_refused_as_that_of_the_problem(mine, tm
     for scheme in (("pipeline",), ("sharded", "--stage", "3")):
         told = refused(capsys, "--problem", mine, "--scheme", *scheme)
         assert "model must be a Chain" in told
+
+
+OF_A_CHAIN = tuple(name for name, one in SCHEMES.items() if one.outputs)
+
+
+@pytest.mark.parametrize("words", [("--scheme", name) for name in OF_A_CHAIN] + [STAGE_3])
+def test_on_epoch_is_refused_before_the_start_where_no_rank_has_all_parameters(
+    words, tmp_path, capsys
+):
+    called = SMALL.replace("Plan(0.1, 10)", "Plan(0.1, 10, 1, on_epoch=print)")
+    (tmp_path / "called.py").write_text(called)
+    problem = ("--problem", f"{tmp_path}/called.py:problem", "--backend", "simulated")
+    given = (*problem, *words, "--workers", "2")
+    if words[1:] == ("sharded",):  # each has them all, but in stage 3
+        assert main([*given]) == 0
+        return
+    told = refused(capsys, *given)
+    assert f"on_epoch must be None for {' '.join(words)}, got <built-in function print>" in told
 
 
 def test_data_may_be_tensors(tmp_path, capsys):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from course_lib.checks.comparator import Difference
+from course_lib.checks.comparator import Difference, as_list
 from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 from course_lib.planning.rounds import Way, round_us
 
@@ -86,12 +86,16 @@ class ChooseScheme(LocalTask):
         yield Mistake("numbers", "the number of the way in the list, from 0", [
             [number + 1 for number in right]])  # fmt: skip
 
+    def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
+        """Take an array of numbers for the list."""
+        return super().compare(case, arguments, [as_list(value) for value in got])
+
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
         """Say how far the choice is from the planner's."""
         given = _drawn_of(arguments)
-        chosen = got[0]
+        chosen = as_list(got[0])
         if not isinstance(chosen, list) or len(chosen) != len(given.networks):
             return Hint("a-list", "return a list with one number for each network")
         if not all(isinstance(k, int) and 0 <= k < len(given.ways) for k in chosen):

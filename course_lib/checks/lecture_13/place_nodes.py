@@ -8,7 +8,8 @@ import numpy as np
 
 from course_lib.checks.comparator import Difference
 from course_lib.checks.lecture_13.predict_makespan import finished_us
-from course_lib.checks.plain import plain
+from course_lib.checks.plain import Unusable, plain
+from course_lib.checks.shown import kind, show
 from course_lib.checks.task import Case, Given, Hint, LocalTask
 from course_lib.planning.numbered import Inputs, random_nodes
 
@@ -52,7 +53,8 @@ class PlaceNodes(LocalTask):
         best_us, ranks = _makespan(inputs, us, best, message_us), _ranks(got[0])
         if not _is_placement(ranks, len(us), n_workers):
             says = f"the value should be {len(us)} ranks in a list, each from 0 to {n_workers - 1}"
-            return Difference(says, f"{list(best)}", f"{got[0]!r}"[:80])
+            given = kind(got[0]) if isinstance(got[0], Unusable) else show(got[0])
+            return Difference(says, f"{list(best)}", given[:80])
         found_us = _makespan(inputs, us, ranks, message_us)
         if found_us == best_us:
             return None
@@ -154,7 +156,7 @@ def _ranks(value: Any) -> Any:
     """Take a list, a tuple or an array of whole numbers as a list."""
     value = plain(value)
     value = value.tolist() if isinstance(value, np.ndarray) else value
-    if not isinstance(value, list | tuple):
+    if not isinstance(value, list):  # what is no result is a tuple, too
         return value
     # NumPy's own numbers have become arrays without a dimension.
     return [one.item() if getattr(one, "shape", None) == () else one for one in value]
