@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
-from course_lib.models.module_checks import trained
+from course_lib.models.module_checks import has_own_code, trained
 from course_lib.models.module_copies import copied
 from course_lib.models.module_weights import places_of
 
@@ -20,7 +20,6 @@ __all__ = ["check_reads"]
 
 _MOVED = 0.01  # of each number: what is read in the old place shows, and nothing leaves its range
 _ALIKE = 1e-4  # of the largest slope: far more than rounding, far less than what the move changes
-_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 Slopes = list[torch.Tensor]
 
@@ -47,7 +46,7 @@ def check_reads(
     ValueError
         If a parameter is reached beside its name, or the gradients differ.
     """
-    if not any(map(_may_read_aside, layers)):
+    if not any(map(has_own_code, layers)):
         return
     _, layers = copied(nn.Sequential(*layers), [*layers])
     for layer in layers:
@@ -80,15 +79,6 @@ def check_reads(
             "torch.utils.checkpoint, or an autograd.Function or a hook that reads the module: "
             "compute it without"
         )
-
-
-def _may_read_aside(module: nn.Module) -> bool:
-    """Tell whether a module has parts that are not torch's own, or hooks."""
-    return any(
-        not type(part).__module__.startswith("torch.nn.modules.")
-        or any(getattr(part, hooks) for hooks in _HOOKS)
-        for part in module.modules()
-    )
 
 
 def _moved(parameter: torch.Tensor, seed: int) -> torch.Tensor:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch.func import functional_call
 
 from course_lib.models.chain import ThreeFlops
+from course_lib.models.module_checks import check_no_old_norm
 from course_lib.models.module_reads import check_reads
 
 __all__ = ["TorchLayer"]
@@ -45,6 +46,8 @@ class TorchLayer:
     """
 
     def __init__(self, name: str, module: torch.nn.Module, uses: int) -> None:
+        for inside, part in module.named_modules():
+            check_no_old_norm(f"{name}.{inside}".rstrip("."), part)
         own = dict(module.named_parameters())
         if not own:
             raise ValueError(f"every layer must have parameters, but {name!r} has none")

@@ -584,3 +584,11 @@ def test_a_layer_of_a_chain_is_looked_at_too(make):
     layer = TorchLayer("block", make(), uses=1)
     with pytest.raises(ValueError, match="'block' reads"):
         layer.output_shape((6,))
+
+
+def test_a_layer_of_a_chain_with_the_old_weight_norm_is_told_which_works():
+    for module, name in ((with_old_weight_norm(), "block.a"), (with_old_weight_norm().a, "block")):
+        with pytest.raises(ValueError, match=f"'{name}' has .*weight_norm.*parametrizations"):
+            TorchLayer("block", module, uses=1)
+    works = TorchLayer("block", parametrizations.weight_norm(nn.Linear(6, 3)), uses=1)
+    assert works.output_shape((6,)) == (3,)
