@@ -3,7 +3,7 @@
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import torch
@@ -33,7 +33,7 @@ class Look(NamedTuple):
     is_random : bool
         Whether a forward pass in training draws random numbers.
     flops : tuple of float
-        For each layer, the operations of a forward pass of one example.
+        For each layer, the operations of a forward pass of one example; none if not asked for.
     left_out : int or None
         A target that the loss leaves out, and that no example may have.
     """
@@ -49,6 +49,7 @@ def look_at(
     loss: Callable[..., Any],
     x: torch.Tensor,
     y: torch.Tensor,
+    counts: bool = True,
 ) -> Look:
     """Compute with copies of the layers, and refuse what would be trained in another sense.
 
@@ -62,6 +63,8 @@ def look_at(
         Of its outputs and targets.
     x, y : torch.Tensor
         Some examples and their targets; the first four are taken.
+    counts : bool, default: True
+        Whether to count operations.
 
     Returns
     -------
@@ -85,14 +88,16 @@ def look_at(
     watched = {"module": whole} | ({"loss": loss} if isinstance(loss, nn.Module) else {})
     before = {what: state_of(thing) for what, thing in watched.items()}
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        one = x[:1]
         try:
-            flops = tuple(_flops(copies, x[:1].clone()))
+            with torch.enable_grad():
+                _forward(copies, one)
         except (IndexError, RuntimeError, TypeError, ValueError) as error:
             raise ValueError(
                 "module must take a batch of any size, of one example too, called with it alone: "
-                f"with one of shape {tuple(x[:1].shape)} it ended in {type(error).__name__}: "
-                f"{error}"
+                f"with one of shape {tuple(one.shape)} it ended in {type(error).__name__}: {error}"
             ) from error
+        flops = tuple(_flops(copies, one.clone())) if counts else ()
         is_random = [_draws(copies, x, training) for training in (False, True)]
         for training in (False, True):
             _told(copies, loss, x, y, training)
@@ -127,7 +132,7 @@ def drawing(contents: list[torch.Tensor] | None) -> Iterator[None]:
         yield
 
 
-def _forward(layers: Sequence[nn.Module], x: Any, training: bool) -> Any:
+def _forward(layers: Sequence[nn.Module], x: Any, training: bool = False) -> Any:
     x = x.clone()  # which may be written into
     for layer in layers:
         x = layer.train(training)(x)
@@ -170,13 +175,31 @@ def _flops(layers: Sequence[nn.Module], x: Any) -> list[float]:
 
     found = []
     for layer in layers:
-        counter = FlopCounterMode(display=False)
+        counter: Any = FlopCounterMode(display=False)
+        counter.mod_tracker = _AllTogether()
         # Other ways of computing attention are not counted, nor is what it does without gradients.
         with _uncompiled(), counter, torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):
-            x = layer.eval()(x)
+            x = _counted(layer.eval(), x)
         n_parameters = sum(p.numel() for p in trained(layer).values())
         found.append(float(counter.get_total_flops() or 2 * n_parameters))
     return found
+
+
+class _AllTogether(nullcontext[None]):
+    """Count nothing part by part, for which torch goes into autograd.grad, and fails."""
+
+    parents = frozenset({"Global"})
+
+
+def _counted(layer: nn.Module, x: Any) -> Any:
+    try:
+        return layer(x)
+    except Exception as error:
+        raise ValueError(
+            "the operations of module cannot be counted (it computes, but while torch counts it "
+            f"ends in {type(error).__name__}: {error}): give from_module(..., flops=), those of a "
+            "gradient of one example"
+        ) from error
 
 
 @contextmanager
