@@ -12,7 +12,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_lib.models.module_checks import trained
 from course_lib.models.module_copies import copied
-from course_lib.models.module_loss import check_mean, check_options, left_out_by, loss_of
+from course_lib.models.module_loss import check_number, check_options, left_out_by, loss_of
+from course_lib.models.module_mean import check_alone, check_whole
 from course_lib.models.module_reads import check_reads
 from course_lib.models.module_state import Slot, changed, is_forgotten, state_of
 
@@ -104,8 +105,11 @@ def look_at(
         for what, thing in watched.items():
             found = changed(before[what], state_of(thing))
             _check_state(what, found, lambda training: _told(copies, loss, x, y, training))
+        outputs = _forward(copies, x)
+        check_number(loss, outputs, y)
+        check_alone(loss, outputs, _forward(copies, x[:1]), y)
         if not is_random[0]:
-            check_mean(loss, lambda x: _forward(copies, x, False), x, y)
+            check_whole(loss, copies, _forward, x, y)
         _check_slope(layers, copies, loss, x, y)
         with torch.enable_grad():
             check_reads(copies, x, lambda outputs: loss_of(loss, outputs, y), "module")
