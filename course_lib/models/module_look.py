@@ -12,6 +12,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_lib.models.module_checks import trained
 from course_lib.models.module_copies import copied
+from course_lib.models.module_draws import check_draws
 from course_lib.models.module_loss import check_number, check_options, left_out_by, loss_of
 from course_lib.models.module_mean import check_alone, check_whole
 from course_lib.models.module_reads import check_reads
@@ -78,8 +79,8 @@ def look_at(
         If the loss is no single number.
     ValueError
         If the module cannot take one example, something in it other than running statistics changes
-        in training, or the loss is no mean over the examples, cannot be computed, or has no
-        gradient.
+        in training, it or the loss draws from another generator than torch's, or the loss is no
+        mean over the examples, cannot be computed, or has no gradient.
     """
     x, y = x[:_MOST_EXAMPLES], y[:_MOST_EXAMPLES]
     left_out = check_options(loss, y)
@@ -102,6 +103,7 @@ def look_at(
         is_random = [_draws(copies, x, training) for training in (False, True)]
         for training in (False, True):
             _told(copies, loss, x, y, training)
+        check_draws(copies, loss, x, y)
         for what, thing in watched.items():
             found = changed(before[what], state_of(thing))
             _check_state(what, found, lambda training: _told(copies, loss, x, y, training))

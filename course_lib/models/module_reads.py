@@ -14,6 +14,7 @@ from torch.func import functional_call
 
 from course_lib.models.module_checks import has_own_code, trained
 from course_lib.models.module_copies import copied
+from course_lib.models.module_draws import KEPT, generator_that_went_on, states
 from course_lib.models.module_weights import places_of
 
 __all__ = ["check_reads"]
@@ -44,7 +45,8 @@ def check_reads(
     Raises
     ------
     ValueError
-        If a parameter is reached beside its name, or the gradients differ.
+        If a parameter is reached beside its name, the gradients differ, or something is drawn on
+        the way back.
     """
     if not any(map(has_own_code, layers)):
         return
@@ -70,8 +72,13 @@ def check_reads(
     ours = _slopes(found, [*leaves, *inputs])
     for parameter, leaf in zip(own, leaves, strict=True):
         parameter.detach().copy_(leaf.detach())
-    theirs = [_slopes(told(_run(layers, None, x)), [*own, *inputs]) for _ in range(2)]
-    if _differ(theirs[0], theirs[1]) is None and (at := _differ(ours, theirs[0])) is not None:
+    theirs = [_drawn_slopes(told(_run(layers, None, x)), [*own, *inputs], what) for _ in range(2)]
+    if _differ(theirs[0], theirs[1]) is not None:
+        raise ValueError(
+            f"{what} finds another gradient when it is called again with the same parameters, "
+            f"examples and seed of torch: {KEPT}"
+        )
+    if (at := _differ(ours, theirs[0])) is not None:
         of = repr(names[id(own[at])]) if at < len(own) else "its inputs"
         raise ValueError(
             f"{what} reads its own parameters while autograd goes back, so that the gradient of "
@@ -104,6 +111,19 @@ def _run(layers: Sequence[nn.Module], handed: Sequence[Slopes] | None, x: torch.
 def _slopes(told: torch.Tensor, leaves: Sequence[torch.Tensor]) -> Slopes:
     torch.default_generator.manual_seed(1)  # of what is computed once more
     return list(torch.autograd.grad(told, leaves, materialize_grads=True))
+
+
+def _drawn_slopes(told: torch.Tensor, leaves: Sequence[torch.Tensor], what: str) -> Slopes:
+    """Return the slopes, and refuse what is drawn for them."""
+    torch.default_generator.manual_seed(1)
+    before = states()
+    found = _slopes(told, leaves)
+    if (name := generator_that_went_on(before)) is not None:
+        raise ValueError(
+            f"{what} draws from {name} while autograd goes back, for which nothing is seeded: "
+            f"{KEPT}; draw on the way forward"
+        )
+    return found
 
 
 def _differ(one: Slopes, other: Slopes) -> int | None:

@@ -6,6 +6,7 @@ module is trained again.
 """
 
 import hashlib
+import io
 import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -154,9 +155,22 @@ def _content(value: Any) -> Any:
     if isinstance(value, dict):
         return type(value), [(key, _content(one)) for key, one in value.items()]
     try:
-        return pickle.dumps(value)  # numbers, texts, NumPy's arrays and generators
+        written = io.BytesIO()
+        _Pickler(written).dump(value)  # numbers, texts, arrays, generators
+        return written.getvalue()
     except Exception:  # a lock, a file: as with functions
         return id(value)
+
+
+class _Pickler(pickle.Pickler):
+    """Write of what torch would pickle in other bytes each time what is in it."""
+
+    def reducer_override(self, thing: Any) -> Any:
+        if isinstance(thing, torch.Generator):
+            thing = thing.get_state()
+        if isinstance(thing, torch.Tensor):
+            return tuple, (_content_of_tensor(thing),)
+        return NotImplemented
 
 
 def _content_of_tensor(tensor: torch.Tensor) -> Any:
