@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from course_lib.models.module_checks import has_own_code
+from course_lib.models.module_checks import has_own_code, is_of_torch, keeps_statistics
 from course_lib.models.module_double import InDouble, doubled, tensors_in, widened
 from course_lib.models.module_loss import MEAN, loss_of
 
@@ -73,7 +73,7 @@ def check_whole(
     """Compare the loss of a module's outputs with the mean of those for each example by itself.
 
     In float64 it is done only if the module has other code than torch's, which could mix examples
-    a bit, or if they differ without.
+    a bit, or if they differ without; of such code in training, too, which may return a penalty.
 
     Parameters
     ----------
@@ -98,12 +98,30 @@ def check_whole(
     if seems_right and not any(map(has_own_code, layers)):
         return
     wide = doubled(layers)
-
-    def told(at: torch.Tensor) -> Any:
-        return loss(forward(wide, x[at]), y[at])
-
+    for layer in wide:
+        layer.eval()
+    told = partial(_told_by, loss, wide, x, y)
     if not _check_parts(told, [range(len(x))]) and not seems_right:
         raise _no_mean(whole, mean, f"of {len(x)} examples")
+    for layer in wide:
+        for part in layer.modules():  # Dropout and BatchNorm stay as they are in evaluation
+            part.training = not (is_of_torch(part) or keeps_statistics(part))
+    if any(part.training for layer in wide for part in layer.modules()):
+        _check_parts(told, [range(len(x))], which=", in training,")
+
+
+def _told_by(
+    loss: Callable[..., Any], layers: Sequence[nn.Module], x: Any, y: torch.Tensor, at: torch.Tensor
+) -> Any:
+    """Return the loss of the examples of these numbers; fail if it is a matter of chance."""
+    torch.default_generator.manual_seed(0)
+    before = torch.get_rng_state()
+    x, y = x[at], y[at]
+    for layer in layers:
+        x = layer(x)
+    if not torch.equal(before, torch.get_rng_state()):
+        raise LookupError("it draws")
+    return loss(x, y)
 
 
 def _check_parts(

@@ -50,6 +50,23 @@ class Balancing(nn.Module):
         return Two(*both) if self.kind is Two else both
 
 
+class BalancingInTraining(Balancing):
+    """Returns the penalty in training alone, and has a Dropout."""
+
+    def __init__(self):
+        super().__init__()
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x):
+        z, penalty = super().forward(self.drop(x))
+        return (z, penalty) if self.training else z
+
+
+def in_training(z, y):
+    z, penalty = z if isinstance(z, tuple) else (z, 0.0)
+    return F.cross_entropy(z, y) + 0.01 * penalty
+
+
 class Mixing(nn.Module):
     """Looks a bit at the other examples."""
 
@@ -73,6 +90,7 @@ NO_MEANS = {
     "in float32": (network(14, dtype=torch.float64), in_float32),
     "by the module": (Balancing(), lambda z, y: F.cross_entropy(z[0], y) + 0.01 * z[1]),
     "with names": (Balancing(Two), lambda z, y: F.cross_entropy(z.found, y) + 0.01 * z.others),
+    "in training": (BalancingInTraining(), in_training),
     "mixed examples": (Mixing(), F.cross_entropy),
     "large batches alone": (
         network(),
@@ -84,7 +102,9 @@ NO_MEANS = {
 @pytest.mark.parametrize("name", NO_MEANS)
 def test_a_small_part_that_is_no_mean_is_found(name):
     module, loss = NO_MEANS[name]
-    with pytest.raises(ValueError, match=r"loss must be a mean over the examples.* examples it is"):
+    with pytest.raises(
+        ValueError, match=r"loss must be a mean over the examples.* examples.* it is"
+    ):
         from_module(module, loss, example=(X, CLASSES))
 
 
@@ -142,6 +162,22 @@ class Wide(nn.Module):
         z = self.first(x).to(self.dtype)
         z = (z * torch.rsqrt(z.pow(2).mean(-1, keepdim=True) + 1e-3)).type_as(x)
         return {"logits": self.last(z), "none": None}
+
+
+class Normal(nn.Module):
+    """Takes the mean over the batch in training, as a BatchNorm of one's own does."""
+
+    def __init__(self):
+        super().__init__()
+        self.inside, self.last = nn.Sequential(nn.BatchNorm1d(6), nn.Dropout()), network()
+        self.register_buffer("running_mean", torch.zeros(6))
+
+    def forward(self, x):
+        return self.last(self.inside(x - (x.mean(0) if self.training else self.running_mean)))
+
+
+def test_statistics_of_a_batch_and_dropout_mix_no_examples():
+    from_module(Normal(), F.cross_entropy, example=(X, CLASSES))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
