@@ -5,21 +5,19 @@ does a generator that a program has made: no checkpoint has their state, so that
 goes on would be another one than the same training at once.
 """
 
-import pickle
-import random
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import nn
 
 from course_lib.models.module_checks import has_own_code, is_of_torch
 from course_lib.models.module_copies import copied
 from course_lib.models.module_double import tensors_in
+from course_lib.models.module_generators import OF_TORCH, generators_of, states
 from course_lib.models.module_loss import loss_of
 
-__all__ = ["KEPT", "check_draws", "generator_that_went_on", "states"]
+__all__ = ["KEPT", "check_draws"]
 
 _ROUNDING = 100  # of the last digit of the largest number
 KEPT = (
@@ -47,31 +45,16 @@ def check_draws(
     Raises
     ------
     ValueError
-        If the outputs or the loss differ, or a generator of Python or NumPy goes on; the text says
-        which.
+        If the outputs or the loss differ, or a generator goes on; the text says which.
     """
     if not any(map(has_own_code, layers)) and is_of_torch(loss):
         return
+    others = generators_of([*layers, loss])
     for training in (True, False):
-        runs = [_run(layers, loss, x, y, training) for _ in range(2)]
+        runs = [_run(layers, loss, x, y, training, others) for _ in range(2)]
         for number, what in enumerate(("module", "loss")):
             first, second = (run[number] for run in runs)
             _compare(what, first, second)
-
-
-def generator_that_went_on(before: dict[str, bytes]) -> str | None:
-    """Name the first generator that is no longer as it was when ``states`` was asked."""
-    now = states()
-    return next((name for name, state in before.items() if state != now[name]), None)
-
-
-def states() -> dict[str, bytes]:
-    """Return the states of the generators that all of a process share."""
-    return {
-        "torch's generator": torch.get_rng_state().numpy().tobytes(),
-        "NumPy's generator (np.random)": pickle.dumps(np.random.get_state(legacy=False)),  # noqa: NPY002
-        "Python's generator (random)": pickle.dumps(random.getstate()),
-    }
 
 
 class _Result(NamedTuple):
@@ -83,25 +66,32 @@ class _Result(NamedTuple):
 
 
 def _run(
-    layers: Sequence[nn.Module], loss: Callable[..., Any], x: Any, y: torch.Tensor, training: bool
+    layers: Sequence[nn.Module],
+    loss: Callable[..., Any],
+    x: Any,
+    y: torch.Tensor,
+    training: bool,
+    others: dict[str, Any],
 ) -> tuple[_Result, _Result]:
     """Run copies of a module and a loss."""
-    _, (layers, loss) = copied(nn.Sequential(*layers), ([*layers], loss))
+    _, layers = copied(nn.Sequential(*layers), [*layers])
+    if isinstance(loss, nn.Module):
+        loss, _ = copied(loss)
     x = x.clone()
     torch.default_generator.manual_seed(0)
-    before = states()
+    before = states(others)
     for layer in layers:
         x = layer.train(training)(x)
-    between = states()
+    between = states(others)
     told = loss_of(loss, x, y)
-    after = states()
+    after = states(others)
     return _Result(tensors_in(x), before, between), _Result(tensors_in(told), between, after)
 
 
 def _compare(what: str, first: _Result, second: _Result) -> None:
     for name, state in first.after.items():
         went_on = state != first.before[name]
-        if name == "torch's generator":
+        if name == OF_TORCH:
             if went_on and what == "loss":
                 raise ValueError(
                     f"loss draws from {name}, which is seeded for the module alone: {KEPT}; "

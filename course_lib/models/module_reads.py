@@ -14,7 +14,8 @@ from torch.func import functional_call
 
 from course_lib.models.module_checks import has_own_code, trained
 from course_lib.models.module_copies import copied
-from course_lib.models.module_draws import KEPT, generator_that_went_on, states
+from course_lib.models.module_draws import KEPT
+from course_lib.models.module_generators import states, that_went_on
 from course_lib.models.module_weights import places_of
 
 __all__ = ["check_reads"]
@@ -118,7 +119,7 @@ def _drawn_slopes(told: torch.Tensor, leaves: Sequence[torch.Tensor], what: str)
     torch.default_generator.manual_seed(1)
     before = states()
     found = _slopes(told, leaves)
-    if (name := generator_that_went_on(before)) is not None:
+    if (name := that_went_on(before)) is not None:
         raise ValueError(
             f"{what} draws from {name} while autograd goes back, for which nothing is seeded: "
             f"{KEPT}; draw on the way forward"

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from course_lib.models.module_checks import keeps_statistics
+from course_lib.models.module_generators import states_in
 
 __all__ = ["Slot", "State", "changed", "is_forgotten", "state_of"]
 
@@ -148,8 +149,8 @@ def _content(value: Any) -> Any:
     """Return what tells a content from another."""
     if isinstance(value, torch.Tensor):
         return _content_of_tensor(value)
-    if callable(value):  # a module, a function: only another one is noticed
-        return id(value)
+    if callable(value):  # a module, a function: another one is noticed, and that it draws
+        return id(value), states_in(value)
     if isinstance(value, (list, tuple)):
         return type(value), [_content(one) for one in value]
     if isinstance(value, dict):

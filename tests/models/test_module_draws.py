@@ -1,6 +1,8 @@
 """What a module draws in training is drawn again by who goes on, or is refused before it starts."""
 
 import random
+import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import torch
 from torch import nn
 
 from course_lib.models import from_module
+from course_lib.models.torch_layer import TorchLayer
 from course_lib.schemes import train
 from course_lib.training import Plan
 
@@ -65,15 +68,33 @@ def rarely():
     return 0.0 if random.random() < 0.01 else 1.0
 
 
+def rarely_of_numpy():
+    return 0.0 if OF_NUMPY.random() < 0.01 else 1.0
+
+
+def held_by_an_object():
+    class Draws:
+        def __init__(self):
+            self.ours = torch.Generator()
+
+        def factor(self):
+            return 0.0 if torch.rand((), generator=self.ours) < 0.01 else 1.0
+
+    return Draws().factor
+
+
 ELSEWHERE = {
     "numpy.random": (of_numpy, "module draws from NumPy's generator"),
     "random": (of_python, "module draws from Python's generator"),
     "rarely": (rarely, "module draws from Python's generator"),
-    "a generator of NumPy": (lambda: OF_NUMPY.uniform(0.5, 1.5), "module gives something else"),
-    "a generator of torch": (
-        lambda: torch.rand((), generator=OF_TORCH), "module gives something else when it is called",
+    "a generator of NumPy": (
+        lambda: OF_NUMPY.uniform(0.5, 1.5), "module draws from the generator 'OF_NUMPY'",
     ),
-    "a generator of Python": (lambda: OF_PYTHON.uniform(0.5, 1.5), "module gives something else"),
+    "rarely of NumPy": (rarely_of_numpy, "module draws from the generator 'OF_NUMPY'"),
+    "a generator of torch": (
+        lambda: torch.rand((), generator=OF_TORCH), "module draws from the generator 'OF_TORCH'",
+    ),
+    "a clock": (lambda: time.perf_counter() % 1, "module gives something else when it is called"),
 }  # fmt: skip
 
 
@@ -87,13 +108,22 @@ def test_a_module_that_draws_elsewhere_is_refused(name, inside):
 
 
 @pytest.mark.parametrize(
+    "draw", [partial(OF_PYTHON.uniform, 0.5, 1.5), OF_NUMPY.random, held_by_an_object()]
+)
+def test_a_generator_that_a_module_reaches_through_what_it_holds_is_refused(draw):
+    """It is copied with the module, so that every worker has its own."""
+    with pytest.raises(ValueError, match="module changes draw while it trains"):
+        from_module(Scaling(draw), example=(X, Y))
+
+
+@pytest.mark.parametrize(
     ("loss", "told"),
     [
         (lambda z, y: F.cross_entropy(z * of_numpy(), y), "loss draws from NumPy's generator"),
         (lambda z, y: F.cross_entropy(F.dropout(z), y), "loss draws from torch's generator"),
         (
             lambda z, y: F.cross_entropy(z * OF_NUMPY.uniform(0.5, 1.5), y),
-            "loss gives something else",
+            "loss draws from the generator 'OF_NUMPY'",
         ),
     ],
 )
@@ -160,3 +190,10 @@ def test_a_generator_that_a_module_never_uses_is_left_alone():
         from_module(Holding(), example=(X, Y))
     with pytest.raises(ValueError, match="module changes settings while it trains"):
         from_module(Holding(uses=True), example=(X, Y))
+
+
+@pytest.mark.parametrize("draw", [of_numpy, of_python, rarely_of_numpy, held_by_an_object()])
+def test_a_layer_of_a_chain_that_draws_elsewhere_is_refused_too(draw):
+    layer = TorchLayer("block", Scaling(draw), uses=1)
+    with pytest.raises(ValueError, match="'block' must not draw random numbers"):
+        layer.output_shape((6,))
