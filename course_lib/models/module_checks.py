@@ -106,7 +106,7 @@ def check_loss(loss: Any) -> None:
     Raises
     ------
     TypeError
-        If it cannot be called.
+        If it cannot be called, or is compiled.
     ValueError
         If it is a module, or belongs to one, with a parameter to train; the text names it.
     """
@@ -114,6 +114,10 @@ def check_loss(loss: Any) -> None:
         raise TypeError(f"loss must be called with outputs and targets, got {loss!r}")
     while isinstance(loss, partial):
         loss = loss.func
+    if isinstance(loss, torch.jit.ScriptModule):
+        raise TypeError(
+            "loss is a compiled module, which torch cannot copy: give what it was made of"
+        )
     owner = getattr(loss, "__self__", loss)
     own = trained(owner) if isinstance(owner, nn.Module) else {}
     if own:

@@ -1,6 +1,6 @@
 """Compute in float64, whatever a function asks for: what is then no sum is none by its formula."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -9,7 +9,7 @@ from torch.overrides import TorchFunctionMode
 
 from course_lib.models.module_copies import copied
 
-__all__ = ["InDouble", "doubled", "tensors_in", "widened"]
+__all__ = ["InDouble", "doubled", "others_in", "tensors_in", "widened"]
 
 
 class InDouble(TorchFunctionMode):
@@ -51,10 +51,19 @@ def doubled(layers: Sequence[nn.Module]) -> list[nn.Module]:
 
 def tensors_in(thing: Any) -> list[torch.Tensor]:
     """List the tensors in what a module returns: in tuples, lists and dicts, too."""
-    if isinstance(thing, torch.Tensor):
-        return [thing]
+    return [leaf for leaf in _leaves(thing) if isinstance(leaf, torch.Tensor)]
+
+
+def others_in(thing: Any) -> list[Any]:
+    """List what else is in it."""
+    return [leaf for leaf in _leaves(thing) if not isinstance(leaf, torch.Tensor)]
+
+
+def _leaves(thing: Any) -> Iterator[Any]:
     if isinstance(thing, dict):
         thing = list(thing.values())
     if isinstance(thing, (list, tuple)):
-        return [tensor for one in thing for tensor in tensors_in(one)]
-    return []
+        for one in thing:
+            yield from _leaves(one)
+    else:
+        yield thing

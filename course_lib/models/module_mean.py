@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from course_lib.models.module_checks import has_own_code, is_of_torch, keeps_statistics
-from course_lib.models.module_double import InDouble, doubled, tensors_in, widened
+from course_lib.models.module_double import InDouble, doubled, others_in, tensors_in, widened
 from course_lib.models.module_loss import MEAN, loss_of
 
 __all__ = ["check_alone", "check_whole"]
@@ -51,6 +51,8 @@ def check_alone(loss: Callable[..., Any], outputs: Any, one: Any, y: torch.Tenso
     parts = tensors_in(outputs)
     firsts = [tuple(tensor[:1].shape) if tensor.dim() else None for tensor in parts]
     if not parts or firsts != [tuple(tensor.shape) for tensor in tensors_in(one)]:
+        return
+    if not _same(others_in(outputs), others_in(one)):  # how many examples there are, for one
         return
     n_examples = len(y)
     sizes = [range(n) for n in range(n_examples, 1, -1)]
@@ -188,6 +190,13 @@ def _check_classes(
 
 def _told(loss: Callable[..., Any], rows: Any, y: torch.Tensor, at: torch.Tensor) -> Any:
     return loss(_taken(rows, at), y[at])
+
+
+def _same(things: list[Any], others: list[Any]) -> bool:
+    try:
+        return things == others
+    except ValueError:  # arrays of several numbers
+        return False
 
 
 def _without(shape: list[int], k: int) -> list[int]:

@@ -426,6 +426,12 @@ def test_what_would_be_trained_in_another_sense_is_refused_by_name(make, loss, t
         from_module(module, loss)
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_a_compiled_loss_is_refused_in_words():
+    with pytest.raises(TypeError, match="loss is a compiled module, which torch cannot copy"):
+        from_module(Two(), torch.jit.script(nn.MSELoss()), example=(X, Y))
+
+
 def test_a_loss_with_frozen_parameters_is_taken():
     model = from_module(Two(), OwnScale().requires_grad_(False))
     loss, _ = model.gradient(model.initial(), (X, Y))
