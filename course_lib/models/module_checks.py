@@ -8,7 +8,18 @@ from typing import Any
 import torch
 from torch import nn
 
-__all__ = ["check_layers", "check_loss", "check_module", "keeps_statistics", "trained"]
+__all__ = [
+    "check_layers",
+    "check_loss",
+    "check_module",
+    "check_no_old_norm",
+    "has_own_code",
+    "is_of_torch",
+    "keeps_statistics",
+    "trained",
+]
+
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 _WRAPPERS = {
     "DataParallel": "the module in it, .module",
@@ -25,6 +36,24 @@ def trained(module: nn.Module) -> dict[str, nn.Parameter]:
 def keeps_statistics(module: nn.Module) -> bool:
     """Say whether it keeps running statistics, as BatchNorm does."""
     return getattr(module, "running_mean", None) is not None
+
+
+def has_own_code(module: nn.Module) -> bool:
+    """Say whether a module has parts that are not torch's own, or hooks."""
+    return any(
+        not type(part).__module__.startswith("torch.nn.modules.")
+        or any(getattr(part, hooks) for hooks in _HOOKS)
+        for part in module.modules()
+    )
+
+
+def is_of_torch(loss: Any) -> bool:
+    """Say whether a loss is one of torch's own, which computes with what it is given alone."""
+    while isinstance(loss, partial):
+        loss = loss.func
+    if isinstance(loss, nn.Module):
+        return not has_own_code(loss)
+    return getattr(loss, "__module__", None) == nn.functional.__name__
 
 
 def check_module(module: Any) -> None:
@@ -77,7 +106,7 @@ def check_loss(loss: Any) -> None:
     Raises
     ------
     TypeError
-        If it cannot be called.
+        If it cannot be called, or is compiled.
     ValueError
         If it is a module, or belongs to one, with a parameter to train; the text names it.
     """
@@ -85,6 +114,10 @@ def check_loss(loss: Any) -> None:
         raise TypeError(f"loss must be called with outputs and targets, got {loss!r}")
     while isinstance(loss, partial):
         loss = loss.func
+    if isinstance(loss, torch.jit.ScriptModule):
+        raise TypeError(
+            "loss is a compiled module, which torch cannot copy: give what it was made of"
+        )
     owner = getattr(loss, "__self__", loss)
     own = trained(owner) if isinstance(owner, nn.Module) else {}
     if own:
@@ -113,10 +146,28 @@ def _check_part(name: str, part: nn.Module) -> None:
             f"{name!r} has a forward that was put into the object, and computes with the "
             "parameters of the original in every copy: put it into a class"
         )
+    check_no_old_norm(name, part)
+
+
+def check_no_old_norm(name: str, part: nn.Module) -> None:
+    """Refuse a part whose weight is computed in the old way of torch, which it cannot copy.
+
+    Parameters
+    ----------
+    name : str
+        What to call it.
+    part : torch.nn.Module
+        Which.
+
+    Raises
+    ------
+    ValueError
+        If it is one.
+    """
     if any(type(hook).__name__ == "WeightNorm" for hook in part._forward_pre_hooks.values()):
         raise ValueError(
             f"{name!r} has torch.nn.utils.weight_norm, which torch has given up: take that of "
-            "torch.nn.utils.parametrizations"
+            "torch.nn.utils.parametrizations, which works"
         )
 
 

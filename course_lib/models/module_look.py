@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import torch
@@ -11,7 +11,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_lib.models.module_checks import trained
 from course_lib.models.module_copies import copied
-from course_lib.models.module_loss import check_mean, check_options, left_out_by, loss_of
+from course_lib.models.module_draws import check_draws
+from course_lib.models.module_loss import check_number, check_options, left_out_by, loss_of
+from course_lib.models.module_mean import check_alone, check_whole
 from course_lib.models.module_reads import check_reads
 from course_lib.models.module_state import Slot, changed, is_forgotten, state_of
 from course_lib.models.without_compiler import without_compiler
@@ -33,7 +35,7 @@ class Look(NamedTuple):
     is_random : bool
         Whether a forward pass in training draws random numbers.
     flops : tuple of float
-        For each layer, the operations of a forward pass of one example.
+        For each layer, the operations of a forward pass of one example; none if not asked for.
     left_out : int or None
         A target that the loss leaves out, and that no example may have.
     """
@@ -49,6 +51,7 @@ def look_at(
     loss: Callable[..., Any],
     x: torch.Tensor,
     y: torch.Tensor,
+    counts: bool = True,
 ) -> Look:
     """Compute with copies of the layers, and refuse what would be trained in another sense.
 
@@ -62,6 +65,8 @@ def look_at(
         Of its outputs and targets.
     x, y : torch.Tensor
         Some examples and their targets; the first four are taken.
+    counts : bool, default: True
+        Whether to count operations.
 
     Returns
     -------
@@ -74,8 +79,8 @@ def look_at(
         If the loss is no single number.
     ValueError
         If the module cannot take one example, something in it other than running statistics changes
-        in training, or the loss is no mean over the examples, cannot be computed, or has no
-        gradient.
+        in training, it or the loss draws from another generator than torch's, or the loss is no
+        mean over the examples, cannot be computed, or has no gradient.
     """
     x, y = x[:_MOST_EXAMPLES], y[:_MOST_EXAMPLES]
     left_out = check_options(loss, y)
@@ -85,22 +90,28 @@ def look_at(
     watched = {"module": whole} | ({"loss": loss} if isinstance(loss, nn.Module) else {})
     before = {what: state_of(thing) for what, thing in watched.items()}
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        one = x[:1]
         try:
-            flops = tuple(_flops(copies, x[:1].clone()))
+            with torch.enable_grad():
+                _forward(copies, one)
         except (IndexError, RuntimeError, TypeError, ValueError) as error:
             raise ValueError(
                 "module must take a batch of any size, of one example too, called with it alone: "
-                f"with one of shape {tuple(x[:1].shape)} it ended in {type(error).__name__}: "
-                f"{error}"
+                f"with one of shape {tuple(one.shape)} it ended in {type(error).__name__}: {error}"
             ) from error
+        flops = tuple(_flops(copies, one.clone())) if counts else ()
         is_random = [_draws(copies, x, training) for training in (False, True)]
         for training in (False, True):
             _told(copies, loss, x, y, training)
+        check_draws(copies, loss, x, y)
         for what, thing in watched.items():
             found = changed(before[what], state_of(thing))
             _check_state(what, found, lambda training: _told(copies, loss, x, y, training))
+        outputs = _forward(copies, x)
+        check_number(loss, outputs, y)
+        check_alone(loss, outputs, _forward(copies, x[:1]), y)
         if not is_random[0]:
-            check_mean(loss, lambda x: _forward(copies, x, False), x, y)
+            check_whole(loss, copies, _forward, x, y)
         _check_slope(layers, copies, loss, x, y)
         with torch.enable_grad():
             check_reads(copies, x, lambda outputs: loss_of(loss, outputs, y), "module")
@@ -127,7 +138,7 @@ def drawing(contents: list[torch.Tensor] | None) -> Iterator[None]:
         yield
 
 
-def _forward(layers: Sequence[nn.Module], x: Any, training: bool) -> Any:
+def _forward(layers: Sequence[nn.Module], x: Any, training: bool = False) -> Any:
     x = x.clone()  # which may be written into
     for layer in layers:
         x = layer.train(training)(x)
@@ -171,14 +182,32 @@ def _flops(layers: Sequence[nn.Module], x: Any) -> list[float]:
 
     found = []
     for layer in layers:
-        counter = FlopCounterMode(display=False)
+        counter: Any = FlopCounterMode(display=False)
+        counter.mod_tracker = _AllTogether()
         # Other ways of computing attention are not counted, nor is what it does without gradients.
         quick = without_compiler(_FlopCounterMode.__torch_dispatch__)
         with quick, counter, torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):
-            x = layer.eval()(x)
+            x = _counted(layer.eval(), x)
         n_parameters = sum(p.numel() for p in trained(layer).values())
         found.append(float(counter.get_total_flops() or 2 * n_parameters))
     return found
+
+
+class _AllTogether(nullcontext[None]):
+    """Count nothing part by part, for which torch goes into autograd.grad, and fails."""
+
+    parents = frozenset({"Global"})
+
+
+def _counted(layer: nn.Module, x: Any) -> Any:
+    try:
+        return layer(x)
+    except Exception as error:
+        raise ValueError(
+            "the operations of module cannot be counted (it computes, but while torch counts it "
+            f"ends in {type(error).__name__}: {error}): give from_module(..., flops=), those of a "
+            "gradient of one example"
+        ) from error
 
 
 def _told(

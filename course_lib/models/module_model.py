@@ -107,9 +107,8 @@ class ModuleModel(TorchModel):
                 "the running statistics of BatchNorm are not those of w: "
                 "model.settled(w, X).predict(w, X) takes them over the examples X first"
             )
-        with torch.no_grad():
-            x = self._tensor(X, w).clone()  # a module may write into it
-            return self._forward(w, x, training=False)
+        with torch.no_grad():  # a module may write into what it is given
+            return self._forward(w, self._tensor(X, w).clone(), training=False)
 
     def predict(self, w: Array, X: Array) -> np.ndarray[Any, Any]:
         """Return the module's answers: classes after a cross-entropy, else outputs, or ``answer``.
@@ -271,7 +270,8 @@ class ModuleModel(TorchModel):
         """Look at the first examples that come, once, and at all targets."""
         if self._found is None:
             x, y = self._plain(batch[0][:4]), self._plain(batch[1][:4], "y")
-            self._found = look_at(self._whole, self._modules, self._loss_of, x, y)
+            own = self._whole, self._modules, self._loss_of
+            self._found = look_at(*own, x, y, counts=self._flops is None)
         check_targets(self._found.left_out, batch[1])
         return self._found
 

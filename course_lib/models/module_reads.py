@@ -12,15 +12,16 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
-from course_lib.models.module_checks import trained
+from course_lib.models.module_checks import has_own_code, trained
 from course_lib.models.module_copies import copied
+from course_lib.models.module_draws import KEPT
+from course_lib.models.module_generators import states, that_went_on
 from course_lib.models.module_weights import places_of
 
 __all__ = ["check_reads"]
 
 _MOVED = 0.01  # of each number: what is read in the old place shows, and nothing leaves its range
 _ALIKE = 1e-4  # of the largest slope: far more than rounding, far less than what the move changes
-_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 Slopes = list[torch.Tensor]
 
@@ -45,9 +46,10 @@ def check_reads(
     Raises
     ------
     ValueError
-        If a parameter is reached beside its name, or the gradients differ.
+        If a parameter is reached beside its name, the gradients differ, or something is drawn on
+        the way back.
     """
-    if not any(map(_may_read_aside, layers)):
+    if not any(map(has_own_code, layers)):
         return
     _, layers = copied(nn.Sequential(*layers), [*layers])
     for layer in layers:
@@ -71,8 +73,13 @@ def check_reads(
     ours = _slopes(found, [*leaves, *inputs])
     for parameter, leaf in zip(own, leaves, strict=True):
         parameter.detach().copy_(leaf.detach())
-    theirs = [_slopes(told(_run(layers, None, x)), [*own, *inputs]) for _ in range(2)]
-    if _differ(theirs[0], theirs[1]) is None and (at := _differ(ours, theirs[0])) is not None:
+    theirs = [_drawn_slopes(told(_run(layers, None, x)), [*own, *inputs], what) for _ in range(2)]
+    if _differ(theirs[0], theirs[1]) is not None:
+        raise ValueError(
+            f"{what} finds another gradient when it is called again with the same parameters, "
+            f"examples and seed of torch: {KEPT}"
+        )
+    if (at := _differ(ours, theirs[0])) is not None:
         of = repr(names[id(own[at])]) if at < len(own) else "its inputs"
         raise ValueError(
             f"{what} reads its own parameters while autograd goes back, so that the gradient of "
@@ -80,15 +87,6 @@ def check_reads(
             "torch.utils.checkpoint, or an autograd.Function or a hook that reads the module: "
             "compute it without"
         )
-
-
-def _may_read_aside(module: nn.Module) -> bool:
-    """Tell whether a module has parts that are not torch's own, or hooks."""
-    return any(
-        not type(part).__module__.startswith("torch.nn.modules.")
-        or any(getattr(part, hooks) for hooks in _HOOKS)
-        for part in module.modules()
-    )
 
 
 def _moved(parameter: torch.Tensor, seed: int) -> torch.Tensor:
@@ -114,6 +112,19 @@ def _run(layers: Sequence[nn.Module], handed: Sequence[Slopes] | None, x: torch.
 def _slopes(told: torch.Tensor, leaves: Sequence[torch.Tensor]) -> Slopes:
     torch.default_generator.manual_seed(1)  # of what is computed once more
     return list(torch.autograd.grad(told, leaves, materialize_grads=True))
+
+
+def _drawn_slopes(told: torch.Tensor, leaves: Sequence[torch.Tensor], what: str) -> Slopes:
+    """Return the slopes, and refuse what is drawn for them."""
+    torch.default_generator.manual_seed(1)
+    before = states()
+    found = _slopes(told, leaves)
+    if (name := that_went_on(before)) is not None:
+        raise ValueError(
+            f"{what} draws from {name} while autograd goes back, for which nothing is seeded: "
+            f"{KEPT}; draw on the way forward"
+        )
+    return found
 
 
 def _differ(one: Slopes, other: Slopes) -> int | None:

@@ -6,6 +6,7 @@ module is trained again.
 """
 
 import hashlib
+import io
 import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ import torch
 from torch import nn
 
 from course_lib.models.module_checks import keeps_statistics
+from course_lib.models.module_generators import states_in
 
 __all__ = ["Slot", "State", "changed", "is_forgotten", "state_of"]
 
@@ -147,16 +149,29 @@ def _content(value: Any) -> Any:
     """Return what tells a content from another."""
     if isinstance(value, torch.Tensor):
         return _content_of_tensor(value)
-    if callable(value):  # a module, a function: only another one is noticed
-        return id(value)
+    if callable(value):  # a module, a function: another one is noticed, and that it draws
+        return id(value), states_in(value)
     if isinstance(value, (list, tuple)):
         return type(value), [_content(one) for one in value]
     if isinstance(value, dict):
         return type(value), [(key, _content(one)) for key, one in value.items()]
     try:
-        return pickle.dumps(value)  # numbers, texts, NumPy's arrays and generators
+        written = io.BytesIO()
+        _Pickler(written).dump(value)  # numbers, texts, arrays, generators
+        return written.getvalue()
     except Exception:  # a lock, a file: as with functions
         return id(value)
+
+
+class _Pickler(pickle.Pickler):
+    """Write of what torch would pickle in other bytes each time what is in it."""
+
+    def reducer_override(self, thing: Any) -> Any:
+        if isinstance(thing, torch.Generator):
+            thing = thing.get_state()
+        if isinstance(thing, torch.Tensor):
+            return tuple, (_content_of_tensor(thing),)
+        return NotImplemented
 
 
 def _content_of_tensor(tensor: torch.Tensor) -> Any:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from torch.func import functional_call
 
 from course_lib.models.chain import ThreeFlops
+from course_lib.models.module_checks import check_no_old_norm
+from course_lib.models.module_generators import generators_of, states
 from course_lib.models.module_reads import check_reads
 
 __all__ = ["TorchLayer"]
@@ -45,6 +47,8 @@ class TorchLayer:
     """
 
     def __init__(self, name: str, module: torch.nn.Module, uses: int) -> None:
+        for inside, part in module.named_modules():
+            check_no_old_norm(f"{name}.{inside}".rstrip("."), part)
         own = dict(module.named_parameters())
         if not own:
             raise ValueError(f"every layer must have parameters, but {name!r} has none")
@@ -64,11 +68,12 @@ class TorchLayer:
         layer before keeps, and reading parameters where those that are trained do not stand.
         """
         x = torch.zeros(1, *input_shape, dtype=torch.float64)
+        generators = generators_of(self._module)
         try:
             with torch.no_grad(), torch.random.fork_rng(devices=[]):
-                before = torch.get_rng_state()
+                before = states(generators)
                 found = tuple(self._module(x).shape[1:])
-                is_random = not torch.equal(before, torch.get_rng_state())
+                is_random = states(generators) != before
         except RuntimeError as error:
             raise ValueError(
                 f"{self.name} cannot take examples of shape {input_shape}: {error}"
@@ -76,7 +81,8 @@ class TorchLayer:
         if is_random:
             raise ValueError(
                 f"{self.name!r} must not draw random numbers, as Dropout does: leave it out, or "
-                "train the module whole, by from_module of course_lib.models, which can"
+                "train the module whole, by from_module of course_lib.models, which can draw with "
+                "torch"
             )
         if x._version:
             raise ValueError(

@@ -426,6 +426,12 @@ def test_what_would_be_trained_in_another_sense_is_refused_by_name(make, loss, t
         from_module(module, loss)
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_a_compiled_loss_is_refused_in_words():
+    with pytest.raises(TypeError, match="loss is a compiled module, which torch cannot copy"):
+        from_module(Two(), torch.jit.script(nn.MSELoss()), example=(X, Y))
+
+
 def test_a_loss_with_frozen_parameters_is_taken():
     model = from_module(Two(), OwnScale().requires_grad_(False))
     loss, _ = model.gradient(model.initial(), (X, Y))
@@ -595,3 +601,11 @@ def test_a_layer_of_a_chain_is_looked_at_too(make):
     layer = TorchLayer("block", make(), uses=1)
     with pytest.raises(ValueError, match="'block' reads"):
         layer.output_shape((6,))
+
+
+def test_a_layer_of_a_chain_with_the_old_weight_norm_is_told_which_works():
+    for module, name in ((with_old_weight_norm(), "block.a"), (with_old_weight_norm().a, "block")):
+        with pytest.raises(ValueError, match=f"'{name}' has .*weight_norm.*parametrizations"):
+            TorchLayer("block", module, uses=1)
+    works = TorchLayer("block", parametrizations.weight_norm(nn.Linear(6, 3)), uses=1)
+    assert works.output_shape((6,)) == (3,)
