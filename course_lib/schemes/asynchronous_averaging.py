@@ -73,10 +73,11 @@ def serve(
             centre += mixing * theirs
         if model.n_parameters == 2:
             comm.note("w", centre)  # a point that can be drawn
-        replicas.send(old, src, tag="centre")
         version_of[src] = version + 1
         kept.n_steps = lots.steps(version).stop // (comm.size - 1)  # as many as a replica
-        replicas.deal(src)
+        replicas.done(src)  # mixed in, also if it is lost before it has the centre
+        if replicas.send(old, src, tag="centre"):
+            replicas.deal(src)
     replicas.see_off(centre)
     return Training(centre, lots.losses)
 
@@ -111,10 +112,12 @@ def work(
 
 def _begin(comm: Communicator, lots: Lots, w: Array, sgd: Stepper) -> int:
     """Return which lot is first; who was started again takes over the centre."""
-    if not comm.incarnation:
-        return comm.rank - 1
-    say_again(comm, SERVER)
-    lot = int(comm.recv(SERVER, tag="lot")[0])
+    lot = comm.rank - 1
+    if comm.incarnation:
+        say_again(comm, SERVER)
+    elif lot < len(lots) or not comm.survives:
+        return lot
+    lot = int(comm.recv(SERVER, tag="lot")[0])  # there may be one of somebody who is lost
     if lot < len(lots):
         comm.send(w[:0], SERVER, tag="fetch")
         w[...] = comm.recv(SERVER, tag="centre")

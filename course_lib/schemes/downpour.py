@@ -102,7 +102,7 @@ def work(
     """Compute one lot after the other, whichever a server deals to this replica, and push each."""
     plan, account = lots.plan, lots.account(comm.note)
     w = model.initial(plan.seed)  # as long as the servers'; every fetch replaces it
-    lot, n_done = first_lot(comm, shards, warm_start), 0
+    lot, n_done = first_lot(comm, shards, warm_start, len(lots)), 0
     while lot < len(lots):
         accrued = None
         for step, examples in account.batches(lot):
@@ -127,12 +127,16 @@ def work(
     return Training(w, losses)
 
 
-def first_lot(comm: Communicator, shards: list[Shard], warm_start: int) -> int:
-    """Return what a replica begins with, which it knows, or is told if it was started again."""
+def first_lot(comm: Communicator, shards: list[Shard], warm_start: int, n_lots: int) -> int:
+    """Return what a replica begins with: it knows, or is told if it was started again.
+
+    Who finds nothing to do is told, too, where others may be lost and leave something.
+    """
     if comm.incarnation:
         return surviving_servers.first_lot(comm, shards)
     number = comm.rank - len(shards)
-    return warm_start + number if number else 0
+    lot = warm_start + number if number else 0
+    return surviving_servers.idle(comm, shards) if comm.survives and lot >= n_lots else lot
 
 
 def fetch(comm: Communicator, shards: list[Shard], w: Array, is_numbered: bool = False) -> None:

@@ -12,7 +12,15 @@ from course_lib.models.model import Array
 from course_lib.training.kept_shard import KeptShard
 from course_lib.training.lots import Lots
 
-__all__ = ["Replicas", "again", "check_goes_on", "is_again", "over", "refuse_again", "say_again"]
+__all__ = [
+    "Replicas",
+    "again",
+    "check_goes_on",
+    "is_again",
+    "over",
+    "refuse_again",
+    "say_again",
+]
 
 
 class Replicas:
@@ -87,7 +95,7 @@ class Replicas:
         Parameters
         ----------
         only : int or None, default: None
-            From whom.
+            From whom, as long as it has a lot.
         unanswered : collection of int, default: ()
             Who has asked for parameters and waits for them.
 
@@ -103,7 +111,7 @@ class Replicas:
         """
         comm = self._comm
         while True:
-            named = self._suspect(unanswered) if only is None else only
+            named = only if only in self._out else self._suspect(unanswered)
             try:
                 src, message = comm.recv_any() if named is None else (named, comm.recv(named))
             except RankLost:
@@ -124,13 +132,17 @@ class Replicas:
             return None
         return min(set(self._out).difference(unanswered), default=None)
 
+    def done(self, src: int) -> None:
+        """Take a replica's lot as done: it is not dealt again, whoever is lost from now on."""
+        self._out.pop(src, None)
+
     def deal(self, src: int) -> int:
         """Take a replica's lot as done, and send it another; return which that is.
 
         Past the last there are numbers for no lot; where the run survives losses, ``see_off`` sends
         one when all are done.
         """
-        self._out.pop(src, None)
+        self.done(src)
         lot = next(self._fresh)
         if lot >= self._n_lots and self._comm.survives:
             if not self._again:
@@ -150,12 +162,14 @@ class Replicas:
         else:
             self.deal(src)
 
-    def send(self, data: Array, dst: int, tag: str) -> None:
-        """Send to a replica; if it is lost, so is the message."""
+    def send(self, data: Array, dst: int, tag: str) -> bool:
+        """Send to a replica, and say whether it lived; if it is lost, so is the message."""
         try:
             self._comm.send(data, dst, tag=tag)
         except RankLost:
             self._lose(dst)
+            return False
+        return True
 
     def see_off(self, w: Array) -> None:
         """Give every replica that lives the model; who is started again is waited for."""

@@ -22,7 +22,7 @@ from course_lib.training.kept_shard import KeepShards, KeptShard
 from course_lib.training.shards import Shard, dealer, pack, unpack
 from course_lib.words.namespace import namespace
 
-__all__ = ["check_servers", "fetch", "first_lot", "push", "receive_model", "serve"]
+__all__ = ["check_servers", "fetch", "first_lot", "idle", "push", "receive_model", "serve"]
 
 MOST_TIMES = 101
 """How often a server is asked: once, and each time when it was started again, at most."""
@@ -162,6 +162,14 @@ def push(comm: Communicator, shards: Sequence[Shard], grad: Array, lot: int) -> 
 def first_lot(comm: Communicator, shards: Sequence[Shard]) -> int:
     """Have a replica that was started again get a lot."""
     return int(_ask(comm, dealer(shards), again(comm.incarnation), "again")[0])
+
+
+def idle(comm: Communicator, shards: Sequence[Shard]) -> int:
+    """Wait for a lot, of somebody who is lost, or for the end."""
+    try:
+        return int(comm.recv(dealer(shards), tag="lot")[0])
+    except RankLost:  # it is back, and does not know that this replica waits
+        return first_lot(comm, shards)
 
 
 def receive_model(comm: Communicator, shards: Sequence[Shard], w: Array) -> None:

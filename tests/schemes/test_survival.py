@@ -104,12 +104,12 @@ def schedule(seed):
     return n_replicas, network, crashes
 
 
-def counted(scheme, seed):
-    """Train by a random schedule; return the run's result and its crashes."""
+def counted(scheme, seed, n_batches=N_BATCHES):
+    """Train by a random schedule; return the run's result."""
     n_replicas, network, crashes = schedule(seed)
-    X = np.arange(N_BATCHES)[:, None]
+    X = np.arange(n_batches)[:, None]
     return simulated(
-        scheme, Counts(N_BATCHES - 1), X, np.zeros(N_BATCHES), CALM, workers=1 + n_replicas,
+        scheme, Counts(n_batches - 1), X, np.zeros(n_batches), CALM, workers=1 + n_replicas,
         network=network, survive=True, faults=Faults(crashes), time_limit_s=20.0,
     )  # fmt: skip
 
@@ -128,6 +128,7 @@ def check_history(result):
     pushes = (message for message in result.trace.messages if message.tag == "gradient")
     end_s = max(message.received_s or 0.0 for message in pushes)
     for rank, value in enumerate(result.values):
+        assert not isinstance(value, Lost) or "tags do not match" not in value.reason, value
         if isinstance(value, Lost) and "has already returned" in value.reason:
             faults = result.trace.faults
             crash_s = max(f.time_s for f in faults if (f.kind, f.rank) == ("Crash", rank))
@@ -145,12 +146,19 @@ def test_in_random_schedules_of_crashes_every_lot_is_applied_once(scheme):
     check_many(scheme, 150)
 
 
+@pytest.mark.parametrize("n_batches", [2, 3])
+@pytest.mark.parametrize("scheme", [downpour, bounded_staleness, partial(downpour, warm_start=3)])
+def test_who_finds_nothing_to_do_takes_over_from_who_is_lost(scheme, n_batches):
+    for seed in range(40):
+        check_history(counted(scheme, seed, n_batches))
+
+
 RESEND = """self.send(np.array([lot]), src, tag="lot")
 """
 PLANTED = {
     "a push is made twice if its answer fails": (
         bounded_staleness, "Replicas",
-        ("self._out.pop(src, None)", "old = self._out.pop(src, None)"),
+        ("self.done(src)", "old = self._out.pop(src, None)"),
         (RESEND, f"{RESEND}        if src not in self._out: self._again.append(old)\n"),
     ),
     "an acknowledged push is dropped": (
@@ -206,6 +214,57 @@ def test_averaging_mixes_in_each_lot_once_whoever_is_lost(elastic):
         assert len({value.w.tobytes() for value in alive}) == 1
         assert len(result.trace.notes_named("staleness")) == len(Y) // 5 * 6
         assert loss_of(alive[0].w) < 0.8 * loss_of(LogisticRegression(3).initial())
+
+
+class Told(LinearRegression):
+    """A model whose rank notes which batch it computes."""
+
+    def __init__(self, n_features, note):
+        super().__init__(n_features)
+        self.note = note
+
+    def gradient(self, w, batch, weight=1.0):
+        self.note("batch", float(batch[1][0]))
+        return super().gradient(w, batch, weight)
+
+
+def mixed_in(*crashes, n_batches=8, workers=4, n_features=4000):
+    """Average with crashes; return the result, and the batches whose models were mixed in."""
+
+    def averaging(comm):
+        X, y = np.ones((n_batches, n_features)), np.arange(float(n_batches))
+        model = Told(n_features, comm.note)
+        return asynchronous_averaging(comm, model, X, y, Plan(1e-5, 1, 1))
+
+    result = simulated(
+        averaging, workers=workers, survive=True, faults=Faults(crashes), time_limit_s=20.0
+    )
+    trace, mixed = result.trace, []
+    end_s = max(note.time_s for note in trace.notes_named("staleness"))
+    for rank in range(1, workers):
+        own = [note.value for note in trace.notes_named("batch") if note.rank == rank]
+        sent = [m for m in trace.messages if (m.src, m.tag) == (rank, "model")]
+        pairs = zip(own, sent, strict=False)  # the last one may have been lost before it was sent
+        mixed += [batch for batch, m in pairs if m.received_s and m.received_s <= end_s]
+    return result, sorted(mixed)
+
+
+def test_a_replica_that_is_lost_while_it_is_answered_has_its_batch_mixed_in_once():
+    for at_s in np.linspace(1e-6, 1.6e-4, 60):
+        _, mixed = mixed_in(Crash(1, 0.0), Crash(2, float(at_s)))
+        assert mixed == list(range(8)), at_s
+        result, _ = mixed_in(Crash(1, float(at_s), float(at_s) + 1e-6))
+        lost = [value for value in result.values if isinstance(value, Lost)]
+        assert all("has already returned" in value.reason for value in lost), (at_s, lost)
+
+
+@pytest.mark.parametrize("n_lost", [1, 2])
+def test_averaging_gives_who_finds_nothing_to_do_what_others_leave(n_lost):
+    for at_s in np.linspace(1e-6, 8e-5, 20):
+        crashes = [Crash(1 + k, float(at_s) * (1 + k)) for k in range(n_lost)]
+        result, mixed = mixed_in(*crashes, n_batches=2)
+        assert mixed == [0, 1], at_s
+        assert not isinstance(result.values[3], Lost), at_s
 
 
 @pytest.mark.slow

@@ -1,5 +1,5 @@
 # class: C3
-# hint: not-a-pair
+# hint: float
 
 
 def shard_bounds(n_rows, rank, size):
