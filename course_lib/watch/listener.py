@@ -53,15 +53,25 @@ def listen(comm: Communicator, keep: Keep) -> None:
     keep : callable
         What hears of each array before it is sent, and copies what it wants to keep.
     """
-    send, exchange, split, start = comm._send, comm._sendrecv, comm._split, comm._start
+    send, isend, exchange = comm._send, comm._isend, comm._sendrecv
+    split, start = comm._split, comm._start
 
     def kept_send(data: NDArray[Any], envelope: Envelope, dst: int) -> None:
         keep(comm.name, comm._members[dst], data)
         send(data, envelope, dst)
 
+    def kept_isend(data: NDArray[Any], envelope: Envelope, dst: int) -> Pending[None]:
+        keep(comm.name, comm._members[dst], data)
+        return isend(data, envelope, dst)
+
     def kept_sendrecv(data: NDArray[Any], envelope: Envelope, dst: int, *rest: Any) -> Any:
         keep(comm.name, comm._members[dst], data)
-        return exchange(data, envelope, dst, *rest)
+        of_comm: dict[str, Any] = vars(comm)
+        of_comm["_send"] = send  # it sends so itself where a receive is posted already
+        try:
+            return exchange(data, envelope, dst, *rest)
+        finally:
+            of_comm["_send"] = kept_send
 
     def listened_split(color: int | None, key: int) -> Communicator | None:
         group = split(color, key)
@@ -77,5 +87,6 @@ def listen(comm: Communicator, keep: Keep) -> None:
         return start(listened, args)
 
     vars(comm).update(
-        _send=kept_send, _sendrecv=kept_sendrecv, _split=listened_split, _start=listened_start
-    )
+        _send=kept_send, _isend=kept_isend, _sendrecv=kept_sendrecv,
+        _split=listened_split, _start=listened_start,
+    )  # fmt: skip

@@ -154,6 +154,20 @@ def test_numbers_that_are_no_sum_are_not_taken_for_one():
     assert {counts for chunks in end for counts in chunks} == {None}, "places were mixed up"
 
 
+def test_posted_messages_are_watched_too():
+    def posted(comm, x):
+        right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+        going, coming = comm.isend(x, right), comm.irecv(left)
+        second = comm.sendrecv(x, right, left)  # behind the one that is awaited
+        going.wait()
+        return coming.wait() + second
+
+    watched = watch_collective(posted, workers=4, length=8)
+    left = [[tuple(2 * (rank == (me - 1) % 4) for rank in range(4))] for me in range(4)]
+    assert at_the_end(watched.contributions) == left
+    assert len(watched.contributions.carried) == 8
+
+
 def test_what_runs_beside_a_rank_is_watched_too():
     def beside(comm, x):
         return comm.start(allreduce_ring, x).wait()
