@@ -98,13 +98,14 @@ def work(comm: Communicator, model: Model, X: Array, y: Array, plan: Plan) -> Tr
     say_again(comm, SERVER)
     current = take_over(comm, w)
     shares = plan.shares(len(y), comm.rank - 1, comm.size - 1)
+    steps_before = plan.first_epoch * plan.steps_per_epoch(len(y))
     for step, (examples, weight) in enumerate(shares):
         loss = 0.0
         if step == current:
             batch = X[examples], y[examples]
             with comm.compute("gradient", flops=model.flops(batch)):
                 loss, grad = partial_gradient(model, w, batch, weight)
-            check_finite(loss, step, plan.learning_rate)
+            check_finite(loss, steps_before + step, plan.learning_rate)
             comm.send(grad, SERVER, tag="gradient")
             current = take_over(comm, w)
         comm.note("loss_partial", loss)

@@ -53,7 +53,9 @@ def compressed(
     residual = plan.keep(w * 0)
     memory = plan.keep(compressor.start(w, model.layers, plan.seed))
     losses = []
-    for step, (examples, weight) in enumerate(plan.shares(len(y), comm.rank, comm.size, w)):
+    shares = plan.shares(len(y), comm.rank, comm.size, w)
+    steps_before = plan.first_epoch * plan.steps_per_epoch(len(y))
+    for step, (examples, weight) in enumerate(shares, start=steps_before):
         batch = X[examples], y[examples]
         with comm.compute("gradient", flops=model.flops(batch)):
             loss, grad = partial_gradient(model, w, batch, weight)

@@ -61,7 +61,7 @@ def diloco(
         if weight:
             with comm.compute("gradient", flops=model.flops(batch)):
                 loss, grad = model.gradient(w, batch)
-            check_finite(loss, step, plan.learning_rate)
+            check_finite(loss, step - 1, plan.learning_rate)
             with comm.compute("update", flops=2.0 * model.n_parameters):
                 inner.step(grad)
         comm.note("loss_partial", weight * loss)

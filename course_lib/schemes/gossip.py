@@ -48,7 +48,9 @@ def gossip(
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     sgd = optimizer(w, plan)
     losses = []
-    for step, (examples, weight) in enumerate(plan.shares(len(y), comm.rank, comm.size, w)):
+    shares = plan.shares(len(y), comm.rank, comm.size, w)
+    steps_before = plan.first_epoch * plan.steps_per_epoch(len(y))
+    for step, (examples, weight) in enumerate(shares, start=steps_before):
         batch = X[examples], y[examples]
         loss = 0.0
         if weight:

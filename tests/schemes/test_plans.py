@@ -12,7 +12,13 @@ from course_lib.comm.errors import WorkerError
 from course_lib.models import from_module
 from course_lib.models.mlp import mlp
 from course_lib.schemes import (
+    asynchronous_averaging,
+    backup_workers,
+    compressed,
     data_parallel,
+    diloco,
+    downpour,
+    gossip,
     layerwise,
     layerwise_bucketed,
     map_reduce,
@@ -276,3 +282,18 @@ def test_adam_and_a_schedule_reach_a_module_of_ones_own():
             partial(scheme, optimizer=make), model, X, Y, plan, workers=4, backend="simulated"
         ).values
         np.testing.assert_allclose(found[3].w, expected.w, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("first_epoch", [0, 1])
+@pytest.mark.parametrize(
+    "scheme",
+    [asynchronous_averaging, backup_workers, compressed, diloco, downpour, gossip,
+     parameter_averaging],
+)  # fmt: skip
+def test_a_batch_that_diverges_is_told_by_its_number_in_the_plan(scheme, first_epoch):
+    plan = Plan(0.01, 10, epochs=2, first_epoch=first_epoch)
+    examples, _ = list(plan.shares(len(Y)))[2]  # of an epoch of 5
+    X_bad = X.copy()
+    X_bad[examples] = np.inf  # all of it: whichever rank has a part
+    with pytest.raises(WorkerError, match=rf"over batch {5 * first_epoch + 2} is nan"):
+        run(scheme, MODEL, X_bad, Y, plan, workers=3, backend="simulated")
