@@ -87,7 +87,7 @@ def work(
     elastic: bool = False, optimizer: Optimizer = SGD,
 ) -> Training:  # fmt: skip
     """Train on one lot after the other, and exchange models after each."""
-    plan, account = lots.plan, lots.account(comm.note)
+    plan, account = lots.plan, lots.account(comm.note, is_numbered=comm.survives)
     w = model.initial(plan.seed)
     sgd = optimizer(w, plan)
     lot = _begin(comm, lots, w, sgd)

@@ -100,7 +100,7 @@ def work(
     n_fetch: int = 1, push_returns: bool = False, warm_start: int = 0, is_numbered: bool = False,
 ) -> Training:  # fmt: skip
     """Compute one lot after the other, whichever a server deals to this replica, and push each."""
-    plan, account = lots.plan, lots.account(comm.note)
+    plan, account = lots.plan, lots.account(comm.note, is_numbered=comm.survives)
     w = model.initial(plan.seed)  # as long as the servers'; every fetch replaces it
     lot, n_done = first_lot(comm, shards, warm_start, len(lots)), 0
     while lot < len(lots):

@@ -129,10 +129,10 @@ def _largest_curvature(rows: NDArray[Any]) -> float:
 
     What is returned is never more than it, and less than a thousandth of it away on usual data.
     """
-    direction = np.random.default_rng(0).normal(size=rows.shape[1])
+    direction = np.random.default_rng(0).normal(size=(rows.shape[1],))
     found = 0.0
     for _ in range(_MOST_TURNS):
-        direction /= np.linalg.norm(direction)
+        direction /= float(np.linalg.norm(direction))
         product = rows.T @ (rows @ direction) / len(rows)
         before, found = found, float(direction @ product)
         if not before < found * (1 - 1e-6):

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,9 +85,9 @@ class Lots:
                 yield number
                 number += 1
 
-    def account(self, note: Callable[[str, float], None]) -> "Account":
-        """Open the account of a replica; ``note`` is ``comm.note``."""
-        return Account(self, note)
+    def account(self, note: Callable[[str, Any], None], *, is_numbered: bool = False) -> "Account":
+        """Open the account of a replica; the parameters are those of ``Account``."""
+        return Account(self, note, is_numbered=is_numbered)
 
     @property
     def losses(self) -> list[float]:
@@ -118,6 +119,9 @@ class Account:
         What is dealt.
     note : callable
         ``comm.note``: told of each batch's loss, once and in order.
+    is_numbered : bool, default: False
+        Whether others may be lost, so that nobody knows who computes what is left: then only what
+        this replica computes is noted, each with its place, as ``loss_curve`` reads it.
 
     Attributes
     ----------
@@ -125,9 +129,12 @@ class Account:
         As ``Training`` has them.
     """
 
-    def __init__(self, lots: Lots, note: Callable[[str, float], None]) -> None:
+    def __init__(
+        self, lots: Lots, note: Callable[[str, Any], None], *, is_numbered: bool = False
+    ) -> None:
         self.losses = lots.losses
         self._lots, self._note, self._n_noted = lots, note, 0
+        self._is_numbered = is_numbered
 
     def batches(self, number: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Walk through the batches of a lot: their numbers and their examples."""
@@ -141,9 +148,8 @@ class Account:
         """Write down what a batch came to."""
         place = self._place(step)
         self.losses[place] = loss
-        if place == self._n_noted:  # else it is of a lot that another replica had lost
-            self._n_noted += 1
-            self._note("loss_partial", loss)
+        self._n_noted = place + 1
+        self._note("loss_partial", np.array([place, loss]) if self._is_numbered else loss)
 
     def close(self) -> list[float]:
         """Return all losses; the batches that are left were others'."""
@@ -154,6 +160,6 @@ class Account:
         return step - self._lots.steps(0).start
 
     def _note_until(self, place: int) -> None:
-        while self._n_noted < place:
+        while self._n_noted < place and not self._is_numbered:
             self._n_noted += 1
             self._note("loss_partial", 0.0)

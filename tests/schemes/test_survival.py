@@ -33,6 +33,7 @@ from course_lib.schemes import (
     train,
 )
 from course_lib.training import KeepShards, Plan
+from course_lib.viz import loss_curve
 
 simulated = partial(run, backend="simulated")
 RNG = np.random.default_rng(0)
@@ -265,6 +266,28 @@ def test_averaging_gives_who_finds_nothing_to_do_what_others_leave(n_lost):
         result, mixed = mixed_in(*crashes, n_batches=2)
         assert mixed == [0, 1], at_s
         assert not isinstance(result.values[3], Lost), at_s
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [downpour, bounded_staleness, asynchronous_averaging, partial(backup_workers, backups=1)],
+)
+@pytest.mark.parametrize("back_s", [None, 2.5e-4])
+def test_the_loss_of_every_step_is_drawn_whoever_is_lost(scheme, back_s):
+    X = np.random.default_rng(0).normal(size=(64, 1))
+    trained = partial(
+        simulated, scheme, LinearRegression(1), X, 2 * X[:, 0] + 1, Plan(1e-6, 4, 2),
+        workers=4, survive=True,
+    )  # fmt: skip
+    of_all = loss_curve(trained().trace)
+    curve = loss_curve(trained(faults=Faults([Crash(1, 2e-4, back_s)])).trace)
+    assert len(of_all) == len(curve) == 32
+    assert [at_s for at_s, _ in curve] == sorted(at_s for at_s, _ in curve)
+    n_off = 0
+    for (_, whole), (_, one) in zip(of_all, curve, strict=True):
+        n_off += not np.isclose(whole, one, rtol=1e-3)  # the steps are too small to change it
+    # Of a step that two of three workers make, the loss is that of fewer examples.
+    assert n_off == 0 or isinstance(scheme, partial)
 
 
 @pytest.mark.slow

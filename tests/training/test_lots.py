@@ -32,12 +32,24 @@ def test_a_replica_notes_each_batch_once_in_order_and_nothing_for_those_of_other
     lots, noted = Lots(plan, 9, size=2), []  # lots of batches 5 and 6, 7 and 8, 9
     account = lots.account(lambda name, loss: noted.append((name, loss)))
     expected = list(epoch_batches(9, 2, epoch=1, seed=3))
-    for number in (1, 2, 0):  # another had lost the first, and it comes last
+    for number in (1, 2):
         for step, examples in account.batches(number):
             assert examples.tolist() == expected[step - 5].tolist()
             account.enter(step, float(step))
-    assert account.close() == [5.0, 6.0, 7.0, 8.0, 9.0]
+    assert account.close() == [0.0, 0.0, 7.0, 8.0, 9.0]
     assert noted == [("loss_partial", loss) for loss in (0.0, 0.0, 7.0, 8.0, 9.0)]
     late = lots.account(lambda name, loss: noted.append((name, loss)))
     assert late.close() == [0.0] * 5
     assert noted[5:] == [("loss_partial", 0.0)] * 5
+
+
+def test_where_others_may_be_lost_a_replica_notes_the_places_of_what_it_computes():
+    plan, noted = Plan(batch_size=2, epochs=2, first_epoch=1), []
+    account = Lots(plan, 9, size=2).account(
+        lambda _, pair: noted.append(pair.tolist()), is_numbered=True
+    )
+    for number in (1, 2, 0):  # another had lost the first, and it comes last
+        for step, _ in account.batches(number):
+            account.enter(step, float(step))
+    assert account.close() == [5.0, 6.0, 7.0, 8.0, 9.0]
+    assert noted == [[2.0, 7.0], [3.0, 8.0], [4.0, 9.0], [0.0, 5.0], [1.0, 6.0]]

@@ -9,7 +9,7 @@ from course_lib import run
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.schemes import data_parallel, downpour, hogwild, parameter_averaging
 from course_lib.training import Plan
-from course_lib.viz import chart, landscape, race
+from course_lib.viz import chart, landscape, loss_curve, race
 from course_lib.viz.animation.landscape import walks_of
 from course_lib.viz.charts.chart_still import chart_still
 from course_lib.viz.charts.landscape_still import landscape_still
@@ -47,6 +47,16 @@ def test_a_race_counts_updates_seconds_bytes_and_epochs():
     assert drawn["axes"][2]["unit"] == "bytes"
     factor = {"s": 1, "ms": 1e-3, "µs": 1e-6}[drawn["axes"][1]["unit"]]
     assert runner["seconds"][-1] * factor == pytest.approx(made.elapsed_s, rel=1e-4)
+
+
+def test_what_is_no_run_is_told_by_its_type():
+    result = run(falling, 0.5, workers=2, backend="simulated")
+    with pytest.raises(TypeError, match='dict of runs by their names, got Result; {"my run"'):
+        race(result)
+    with pytest.raises(TypeError, match="trace must be a Trace, got Result; its .trace is one"):
+        loss_curve(result)
+    with pytest.raises(TypeError, match="trace must be a Trace, got int"):
+        race({"a number": 3})
 
 
 def test_a_race_of_runs_without_messages_has_no_axis_of_bytes():

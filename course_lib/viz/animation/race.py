@@ -94,6 +94,8 @@ def race(
 
     Raises
     ------
+    TypeError
+        If ``runs`` is no dict, or holds other than runs.
     ValueError
         If there is no run, one noted no loss, ``reference`` names none of them, or ``target`` is no
         finite number.
@@ -107,6 +109,11 @@ def race(
     >>> race({f"{r}": run(falling, r, workers=2, backend="simulated") for r in (0.5, 0.9)})
     Race(0.5 (3 updates), 0.9 (3 updates))
     """
+    if not isinstance(runs, Mapping):
+        raise TypeError(
+            f"runs must be a dict of runs by their names, got {type(runs).__name__}; "
+            '{"my run": result} is one'
+        )
     if not runs:
         raise ValueError("runs must hold at least one run by name, got none")
     if reference and reference not in runs:

@@ -5,7 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from course_lib.comm.losses import LOST
+
 if TYPE_CHECKING:
+    from course_lib.trace.events import Note
     from course_lib.trace.trace import Trace
 
 __all__ = ["MOST", "Curve", "check_curves", "gaps_of", "is_drawn", "loss_curve", "pack_curves",
@@ -22,9 +25,11 @@ _MOST_POINTS = 400
 def loss_curve(trace: "Trace", name: str = "loss_partial") -> list[tuple[float, float]]:
     """Add up the notes of one name over the ranks, step by step.
 
-    The k-th note of each rank belongs to step k; its sum exists once the last rank has noted it.
-    Where nobody waits a straggler notes late that it has no part in a step: then let one rank note
-    what is to be drawn.
+    The k-th note of each rank belongs to step k; its sum exists once the last rank has noted it. Of
+    who was started again it is the k-th of each life, and who was lost is not waited for. Where
+    nobody waits a straggler notes late that it has no part in a step: then let one rank note what
+    is to be drawn. Asynchronous schemes that survive losses note pairs, a step and its loss: of a
+    step that was computed again the last one counts.
 
     Parameters
     ----------
@@ -36,10 +41,12 @@ def loss_curve(trace: "Trace", name: str = "loss_partial") -> list[tuple[float, 
     Returns
     -------
     list of (float, float)
-        Seconds and sum for every step that all noting ranks finished.
+        Seconds and sum for every step that all noting ranks finished, or in which of pairs one is.
 
     Raises
     ------
+    TypeError
+        If it is no trace.
     ValueError
         If the trace has no such notes.
 
@@ -51,16 +58,48 @@ def loss_curve(trace: "Trace", name: str = "loss_partial") -> list[tuple[float, 
     >>> loss_curve(Trace("simulated", "virtual", 2, notes=notes), "loss")
     [(0.3, 3.0)]
     """
-    by_rank = defaultdict(list)
-    for note in trace.notes_named(name):
-        by_rank[note.rank].append((note.time_s, float(note.value)))
-    if not by_rank:
+    if not hasattr(trace, "notes_named"):
+        more = "; its .trace is one" if hasattr(trace, "trace") else ""
+        raise TypeError(f"trace must be a Trace, got {type(trace).__name__}{more}")
+    notes = trace.notes_named(name)
+    if not notes:
         known = sorted({note.name for note in trace.notes}) or "none at all"
         raise ValueError(f"name must be the name of notes on the trace ({known}), got {name!r}")
-    return [
-        (max(time_s for time_s, _ in step), math.fsum(value for _, value in step))
-        for step in zip(*by_rank.values(), strict=False)
-    ]
+    if isinstance(notes[0].value, list):
+        return _of_pairs(notes)
+    lives, lost = _lives(trace, notes)
+    n_steps = min([len(life) for who, life in lives.items() if who not in lost] or [0])
+    n_steps = n_steps or max(map(len, lives.values()))
+    return [_added([life[k] for life in lives.values() if k < len(life)]) for k in range(n_steps)]
+
+
+def _added(step: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    return max(time_s for time_s, _ in step), math.fsum(value for _, value in step)
+
+
+def _lives(
+    trace: "Trace", notes: Iterable["Note"]
+) -> tuple[dict[tuple[int, int], Curve], set[tuple[int, int]]]:
+    """Return what each rank has noted in each of its lives, and which lives ended by a loss."""
+    ends: dict[int, list[float]] = defaultdict(list)
+    for fault in trace.faults:
+        if fault.kind == LOST and fault.rank is not None:
+            ends[fault.rank].append(fault.time_s)
+    lives: dict[tuple[int, int], list[tuple[float, float]]] = defaultdict(list)
+    for note in notes:
+        life = sum(end_s < note.time_s for end_s in ends[note.rank])
+        lives[note.rank, life].append((note.time_s, float(note.value)))
+    return dict(lives), {(rank, k) for rank, of_rank in ends.items() for k in range(len(of_rank))}
+
+
+def _of_pairs(notes: Iterable["Note"]) -> list[tuple[float, float]]:
+    """Sort pairs of a step and a value by their steps; a step ends when those before it have."""
+    last = {int(note.value[0]): (note.time_s, float(note.value[1])) for note in notes}
+    curve, until_s = [], 0.0
+    for step in sorted(last):
+        until_s = max(until_s, last[step][0])
+        curve.append((until_s, last[step][1]))
+    return curve
 
 
 def is_drawn(value: float) -> bool:
