@@ -9,10 +9,7 @@ from course_lib.comm.messages import on
 if TYPE_CHECKING:
     from course_lib.comm.communicator import Communicator
 
-__all__ = ["LOST", "RESTARTED", "all_in_its_collectives", "rank_lost"]
-
-LOST, RESTARTED = "RankLost", "Restart"
-"""The kinds of the two events on the trace."""
+__all__ = ["all_in_its_collectives", "rank_lost"]
 
 
 def all_in_its_collectives(comm: "Communicator") -> set[int]:

@@ -7,13 +7,17 @@ in the simulator. ``comm`` names the communicator, ``"world"`` for the one that 
 from typing import Any, NamedTuple
 
 __all__ = [
-    "NO_RECORD", "SCHEMA_VERSION", "Collective", "Compute", "Fault", "Message", "Note", "Wait"
+    "LOST", "NO_RECORD", "RESTARTED", "SCHEMA_VERSION",
+    "Collective", "Compute", "Fault", "Message", "Note", "Wait",
 ]  # fmt: skip
 
 SCHEMA_VERSION = 1
 
 NO_RECORD = "NoRecord"
 """The kind of a ``Fault`` that says: what the rank itself recorded was lost with its process."""
+
+LOST, RESTARTED = "RankLost", "Restart"
+"""The kinds of a ``Fault`` of a rank that a run has survived, and of its beginning again."""
 
 
 class Message(NamedTuple):

@@ -12,8 +12,8 @@ from course_lib import Lost, RankLost, Trace, run
 from course_lib.collectives.allreduce_ring import allreduce_ring
 from course_lib.collectives.broadcast_tree import broadcast_tree
 from course_lib.comm.errors import DeadlockError, PeerFinishedError, RunError, WorkerError
-from course_lib.comm.losses import LOST
 from course_lib.comm.result import WORKER_VARIABLE
+from course_lib.trace.events import LOST
 from course_lib.viz import player, to_html
 from tests.worlds import World
 

@@ -51,9 +51,9 @@ def test_a_race_counts_updates_seconds_bytes_and_epochs():
 
 def test_what_is_no_run_is_told_by_its_type():
     result = run(falling, 0.5, workers=2, backend="simulated")
-    with pytest.raises(TypeError, match='dict of runs by their names, got Result; {"my run"'):
+    with pytest.raises(TypeError, match=r'runs by their names, got Result; \{"my run"'):
         race(result)
-    with pytest.raises(TypeError, match="trace must be a Trace, got Result; its .trace is one"):
+    with pytest.raises(TypeError, match=r"trace must be a Trace, got Result; its \.trace is one"):
         loss_curve(result)
     with pytest.raises(TypeError, match="trace must be a Trace, got int"):
         race({"a number": 3})

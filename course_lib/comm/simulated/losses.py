@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from greenlet import greenlet
 
 from course_lib.comm.failures import Failure, to_error
-from course_lib.comm.losses import LOST, RESTARTED, all_in_its_collectives, rank_lost
+from course_lib.comm.losses import all_in_its_collectives, rank_lost
 from course_lib.comm.simulated.endings import take_out
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.groups import Group, Meeting
@@ -23,7 +23,7 @@ from course_lib.comm.simulated.messaging import MessagingCommunicator
 from course_lib.comm.simulated.nics import Nic
 from course_lib.comm.simulated.posted import Posted, PostedReceive
 from course_lib.comm.wait_graph import GROUP_VERBS
-from course_lib.trace.events import Fault
+from course_lib.trace.events import LOST, RESTARTED, Fault
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.event_loop import EventLoop

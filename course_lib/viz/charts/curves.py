@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from course_lib.comm.losses import LOST
+from course_lib.trace.events import LOST
 
 if TYPE_CHECKING:
     from course_lib.trace.events import Note

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 
 from course_lib.comm.errors import RunError
-from course_lib.comm.losses import LOST, RESTARTED
 from course_lib.comm.processes.launcher.account import Phase
 from course_lib.comm.processes.launcher.explain import explain_loss
 from course_lib.comm.processes.launcher.worker_handle import WorkerHandle
@@ -17,7 +16,7 @@ from course_lib.comm.processes.memory.layout import channels_of, total_bytes
 from course_lib.comm.processes.memory.roll import Life, Roll
 from course_lib.comm.processes.worker.control import Go
 from course_lib.comm.processes.worker.setup import Shared
-from course_lib.trace.events import NO_RECORD, Fault
+from course_lib.trace.events import LOST, NO_RECORD, RESTARTED, Fault
 from course_lib.trace.recorder import Recorder
 
 __all__ = ["Losses"]
