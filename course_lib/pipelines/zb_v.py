@@ -31,7 +31,8 @@ def zb_v(ranks: int, microbatches: int) -> Schedule:
     -----
     Cost: 3 M + (P - 1)/2 for forward, inputs' and weights' gradients of a rank's part of length 1
     each, from 3P/2 micro-batches on; no rank is idle between its first action and its last, from
-    2P - 1 micro-batches on; 4 M (P - 1) messages; the activations of P micro-batches on every rank.
+    2P - 1 micro-batches on; 4 M (P - 1) messages; the activations of P micro-batches on every rank
+    from there on too, of fewer before.
 
     References
     ----------
