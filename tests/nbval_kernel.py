@@ -7,8 +7,10 @@ that is missing is an error as ever, for the names of the one before are gone.
 
 from typing import Any
 
-from nbval import plugin
+from nbval import kernel, plugin
 from nbval.kernel import RunningKernel
+
+from tests.kernels import kernel_manager
 
 _running: list[RunningKernel] = []
 
@@ -29,12 +31,13 @@ def _leave_it_running(_: Any) -> None:
     """End a notebook, but not its kernel."""
 
 
+kernel.KernelManager = kernel_manager
 plugin.RunningKernel = _kernel
 plugin.IPyNbFile.teardown = _leave_it_running
 
 
 def stop() -> None:
     """Stop the kernel."""
-    for kernel in _running:
-        if kernel.is_alive():
-            kernel.stop()
+    for running in _running:
+        if running.is_alive():
+            running.stop()
