@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TENSOR", "PlainTuple", "Unusable", "plain"]
+__all__ = ["TENSOR", "PlainTuple", "Unusable", "plain", "whole_numbers"]
 
 TENSOR = "torch tensor"
 """What the sentences call one: a result should be NumPy's."""
@@ -60,6 +60,30 @@ def plain(value: Any) -> Any:
         return _Copier().copy(value)
     except _TooMuch as refusal:
         return Unusable(str(refusal))
+
+
+def whole_numbers(value: Any) -> list[int] | None:
+    """Take what `plain` gave, if it is a row of whole numbers: a list, a tuple or an array.
+
+    Parameters
+    ----------
+    value : object
+        The copy.
+
+    Returns
+    -------
+    list of int or None
+        None if it is anything else; an empty array is a row, of whatever type.
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return value.tolist() if value.dtype.kind in "iu" or not len(value) else None
+    if not isinstance(value, list):
+        return None
+    # NumPy's own numbers have become arrays without a dimension.
+    items = [
+        item.item() if isinstance(item, np.ndarray) and item.shape == () else item for item in value
+    ]
+    return items if all(type(item) is int for item in items) else None
 
 
 class _Copier:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks.comparator import Difference
+from course_lib.checks.plain import whole_numbers
 from course_lib.checks.shown import show
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, LocalTask
 
@@ -108,18 +109,8 @@ class ShardBounds(LocalTask):
 
 
 def _whole_pair(value: Any) -> tuple[int, int] | None:
-    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iu":
-        value = value.tolist()
-    if not isinstance(value, list) or len(value) != 2:
-        return None
-    numbers = []
-    for item in value:
-        if isinstance(item, np.ndarray) and item.shape == () and item.dtype.kind in "iu":
-            item = int(item)
-        if isinstance(item, bool) or not isinstance(item, int):
-            return None
-        numbers.append(item)
-    return numbers[0], numbers[1]
+    numbers = whole_numbers(value)
+    return (numbers[0], numbers[1]) if numbers is not None and len(numbers) == 2 else None
 
 
 def _last_rows_left_out(bounds: Sequence[tuple[int, int]], n_rows: int) -> bool:

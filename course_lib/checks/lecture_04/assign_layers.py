@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
-import numpy as np
-
 from course_lib.checks.comparator import Difference
+from course_lib.checks.plain import whole_numbers
 from course_lib.checks.shown import show
 from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
@@ -61,7 +60,7 @@ class AssignLayers(LocalTask):
         """Look for layers without a shard, and for a shard that is too full."""
         sizes, n_shards = arguments[0]
         right = f"for example {show(self.expected(case, arguments)[0])}"
-        homes, says = _numbers(got[0]), ""
+        homes, says = whole_numbers(got[0]), ""
         if homes is None or len(homes) != len(sizes):
             says = f"expected a list with one shard number for each of {len(sizes)} layers"
         elif any(not 0 <= home < n_shards for home in homes):
@@ -119,7 +118,7 @@ class AssignLayers(LocalTask):
     ) -> Hint | None:
         """Name the kind of mistake."""
         _, n_shards = arguments[0]
-        homes = _numbers(got[0])
+        homes = whole_numbers(got[0])
         if homes is not None and len(homes) == n_shards:
             return Hint("loads", "one number for each layer is asked for, the shard that it is on, "
                         "not one for each shard")  # fmt: skip
@@ -161,21 +160,6 @@ def _fullest(sizes: Sequence[int], homes: Sequence[int]) -> int:
     for size, home in zip(sizes, homes, strict=True):
         loads[home] = loads.get(home, 0) + size
     return max(loads.values(), default=0)
-
-
-def _numbers(value: Any) -> list[int] | None:
-    """Take a list, tuple or array of whole numbers for a list of int."""
-    if isinstance(value, np.ndarray) and value.ndim == 1:
-        return [int(item) for item in value] if value.dtype.kind in "iu" or not len(value) else None
-    if not isinstance(value, list):
-        return None
-    numbers = []
-    for item in value:
-        whole = isinstance(item, np.ndarray) and item.shape == () and item.dtype.kind in "iu"
-        if isinstance(item, bool) or not (isinstance(item, int) or whole):
-            return None
-        numbers.append(int(item))
-    return numbers
 
 
 TASK = AssignLayers()

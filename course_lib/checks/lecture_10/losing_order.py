@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from course_lib.checks.comparator import Difference
 from course_lib.checks.lecture_10.counter_after import after
+from course_lib.checks.plain import whole_numbers
 from course_lib.checks.shown import show
 from course_lib.checks.task import Case, Given, Hint, LocalTask
 
@@ -44,7 +43,7 @@ class LosingOrder(LocalTask):
     def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Count the turns, then follow them."""
         (counts,) = arguments[0]
-        order, says = _numbers(got[0]), ""
+        order, says = whole_numbers(got[0]), ""
         if order is None:
             says = "expected a list of whole numbers: whose turn it is"
         elif Counter(order) != Counter(_in_a_row(counts)):
@@ -60,7 +59,7 @@ class LosingOrder(LocalTask):
     ) -> Hint | None:
         """Name the kind of mistake."""
         (counts,) = arguments[0]
-        order = _numbers(got[0])
+        order = whole_numbers(got[0])
         if order is None:
             return Hint("wrong-form", "return a list: the number of a core for each turn")
         if Counter(order) != Counter(_in_a_row(counts)):
@@ -110,17 +109,6 @@ def _worst(counts: Sequence[int]) -> list[int]:
     others = [core for core, n in enumerate(counts[2:], 3) for _ in range(2 * n)]
     early = [1] * (2 * counts[0] - 2) + others
     return [2, *early, 2, 1, *[2] * (2 * counts[1] - 2), 1]
-
-
-def _numbers(value: Any) -> list[int] | None:
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if not isinstance(value, list | tuple):
-        return None
-    items = [item.item() if isinstance(item, np.ndarray) and item.shape == () else item
-             for item in value]  # fmt: skip
-    whole = all(isinstance(item, int) and not isinstance(item, bool) for item in items)
-    return items if whole else None
 
 
 TASK = LosingOrder()
