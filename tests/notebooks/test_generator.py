@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -264,7 +265,9 @@ def test_a_built_notebook_is_clean_and_up_to_date_and_its_kernel_silent(
     )
     target = made(tmp_path, HEAD + code, "lectures")["notebooks"]
     build(target, root=tmp_path)
-    assert capfd.readouterr() == ("", "")
+    told = capfd.readouterr()
+    # ZeroMQ itself may fail while a kernel ends, once in some dozen runs of all tests.
+    assert (told.out, re.sub(r"^Bad file descriptor \(src/.*\n", "", told.err)) == ("", "")
     text = target.path.read_text(encoding="utf-8")
     for word in ("widget-view", "widget-state", "\\u001b", "iopub", "svg"):
         assert word not in text
