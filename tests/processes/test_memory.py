@@ -1,6 +1,7 @@
 """Shared memory: little of it, nameless, and a clear sentence when there is none."""
 
 import errno
+import mmap
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from course_lib import run
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.errors import SharedMemoryFull
+from course_lib.comm.memory import MUCH_BYTES
 from course_lib.comm.processes.memory import shared_memory
 from course_lib.comm.processes.memory.header import LARGEST_HEADER
 from course_lib.comm.processes.memory.layout import ring_bytes, total_bytes
@@ -101,8 +103,8 @@ def test_an_allocation_that_fails_is_told_with_its_reason(monkeypatch):
 
     monkeypatch.setattr(os, "posix_fallocate", refuse)
     before = set(Path("/proc/self/fd").iterdir())
-    with pytest.raises(SharedMemoryFull, match=r"need 4,096 bytes .* No space left on device"):
-        shared_memory.Segment(4096)
+    with pytest.raises(SharedMemoryFull, match=r"need 268,439,552 bytes .* No space left on dev"):
+        shared_memory.Segment(MUCH_BYTES + 4096)
     assert set(Path("/proc/self/fd").iterdir()) <= before
 
 
@@ -154,3 +156,47 @@ def test_a_limit_on_files_is_named_where_shared_arrays_meet_it(usual_method):
         assert "shared_array needs 8,000 bytes" in text
         assert "files of up to 0 bytes (ulimit -f, RLIMIT_FSIZE): raise that limit" in text
         assert shape == (1000,)
+
+
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="the system gives all pages at once")
+def test_memory_is_taken_as_it_is_used():
+    segment = shared_memory.Segment(total_bytes(4))
+    try:
+        segment.memory[0] = 1
+        assert os.fstat(segment._block._fd).st_blocks * 512 < total_bytes(4) / 10
+        segment.memory[:] = bytes(len(segment.memory))
+        assert os.fstat(segment._block._fd).st_blocks * 512 >= total_bytes(4)
+    finally:
+        segment.close()
+
+
+_HEAP = """
+import re
+from pathlib import Path
+
+def in_huge_pages():  # KiB of the heap
+    areas = re.split(r"(?m)^(?=[0-9a-f]+-[0-9a-f]+ )", Path("/proc/self/smaps").read_text())
+    heap = next(area for area in areas if area.partition(chr(10))[0].endswith("[heap]"))
+    return int(re.search(r"AnonHugePages: *([0-9]+)", heap)[1])
+
+kept = [bytes([n % 251]) * 700 for n in range(50_000)]
+before = in_huge_pages()
+import course_lib.comm.processes.worker.huge_pages
+assert all(text == bytes([n % 251]) * 700 for n, text in enumerate(kept))
+print(before, in_huge_pages())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gathers pages when it is asked to")
+def test_what_torch_leaves_in_the_heap_of_the_fork_server_is_gathered_in_huge_pages():
+    with mmap.mmap(-1, 2**23, mmap.MAP_PRIVATE) as memory:
+        memory.write(bytes(2**23))
+        try:
+            memory.madvise(25)  # MADV_COLLAPSE
+        except OSError as error:
+            pytest.skip(f"this Linux does not gather pages when it is asked to ({error})")
+    ended = subprocess.run([sys.executable, "-c", _HEAP], capture_output=True, text=True)
+    assert ended.stderr == ""
+    before_kb, after_kb = map(int, ended.stdout.split())
+    assert before_kb == 0
+    assert after_kb > 20_000

@@ -58,6 +58,7 @@ _ALSO = {
     ),
 }
 """What workers will probably need as well, once the notebook has loaded the module."""
+_LAST = "course_lib.comm.processes.worker.huge_pages"  # it concerns the memory of all before it
 
 _FILES_TO_START = 16
 _starting = threading.local()
@@ -128,7 +129,7 @@ def _start_fork_server(preload: tuple[str, ...], nothing_runs: bool) -> None:
 
     global _preloaded
     also = [name for loaded, names in _ALSO.items() if loaded in sys.modules for name in names]
-    wanted = tuple(dict.fromkeys((*_PRELOAD, *also, *preload)))
+    wanted = tuple(dict.fromkeys((*_PRELOAD, *also, *preload, _LAST)))
     if _preloaded is not None and set(wanted) <= set(_preloaded):
         wanted = _preloaded  # one that has loaded more will do: another takes seconds to start
     # It ends when all its children have; those that the notebook has started itself may stay.
