@@ -35,6 +35,7 @@ from course_lib.checks.starved import starved_s
 from course_lib.checks.task import Case, Hint, Task
 from course_lib.checks.verdict import judge
 from course_lib.comm.errors import LaunchTimeout, RunError
+from course_lib.comm.frames import AGAIN
 from course_lib.comm.launch import run
 from course_lib.comm.shipping import pack_call
 
@@ -209,6 +210,8 @@ def _end_of(error: RunError, limits: Limits, used_s: float | None) -> Mishap:
         where = f"; it was at {found[1]}" if found else ""
         done = "returned" if used_s is not None else "been loaded, with all that it imports,"
         text = f"the function had not {done} when the {limits.end_s:g} s of the check were over"
+        if f"\n{AGAIN}" in mishap.text:  # too deep for Python to look up, or to come back from
+            return Mishap("RankFailed", text + where, "RecursionError")
         if used_s is not None and limits.end_s - used_s > limits.case_s + 1:
             where += ", in an operation of compiled code that cannot be interrupted"
         text += where

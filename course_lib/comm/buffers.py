@@ -14,6 +14,7 @@ from course_lib.comm.messages import (
     to_numpy,
     unknown_op,
 )
+from course_lib.comm.tensors import is_tensor, overwritten
 
 __all__ = ["check_gradless", "check_out"]
 
@@ -30,8 +31,8 @@ def check_gradless(out: Any) -> None:
     """
     if getattr(out, "requires_grad", False):
         raise ValueError(
-            "out must be a tensor that does not require grad: autograd ends at a message, and "
-            "would not see that out is overwritten; pass out=out.detach(), which shares its memory"
+            "out must be a tensor that does not require grad: autograd ends at a message; pass "
+            "out=out.detach(), which shares its memory, when nothing is left to differentiate"
         )
 
 
@@ -56,6 +57,8 @@ def check_out(
         check_gradless(out)
         data, _ = to_data(out, "out")
         kind = data.dtype.kind
+        if is_tensor(out):
+            overwritten(out)
     if op is not None and kind not in COMBINED_KINDS[op]:
         check_op(op, kind, data.dtype)
     if type(data) is not np.ndarray:  # it lies on a GPU

@@ -14,7 +14,7 @@ import numpy as np
 from course_lib.comm.buffers import check_gradless
 from course_lib.comm.collective_order import LAST, NUMBER_AT, ONE
 from course_lib.comm.messages import ALLOWED_KINDS, check_carried, no_array
-from course_lib.comm.tensors import is_tensor, plain_tensor
+from course_lib.comm.tensors import is_tensor, overwritten, plain_tensor
 from course_lib.comm.uncompiled import uncompiled
 
 __all__ = ["collective"]
@@ -89,6 +89,7 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
         if is_tensor(out):
             check_gradless(out)
             plain_tensor(out, "out")
+            overwritten(out)
         else:
             carried(out, "out")
         if not is_tensor(array):

@@ -14,6 +14,7 @@ from typing import Any
 from course_lib.words.repeats import repeats
 
 __all__ = [
+    "AGAIN",
     "END",
     "Frame",
     "frames_of",
@@ -37,6 +38,8 @@ _LIBRARIES = (
 _OF_A_NEW_THREAD = ("_bootstrap", "_bootstrap_inner", "run")
 _MOST_FRAMES = 40
 _MOST_PARTNERS = 4  # that call each other
+AGAIN = "  ... and the same again, many times"
+"""How a stack ends in which a function calls itself."""
 END = "the end of its function"
 """Where a rank is whose function has returned."""
 _AT_END = "settle_all"  # where a function that has returned waits for what it has begun
@@ -130,5 +133,5 @@ def render(frames: tuple[Frame, ...]) -> str:
             if source:
                 lines.append(f"    {source}")
         if times > 1:
-            lines.append("  ... and the same again, many times")
+            lines.append(AGAIN)
     return "\n".join(lines)

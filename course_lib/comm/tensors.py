@@ -5,13 +5,22 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-__all__ = ["is_tensor", "plain_tensor", "seen_by_numpy"]
+__all__ = ["is_tensor", "overwritten", "plain_tensor", "seen_by_numpy"]
 
 
 def is_tensor(value: Any) -> bool:
     """Tell whether a value is a torch tensor, without loading torch: who has one has loaded it."""
     torch: Any = modules.get("torch")
     return torch is not None and isinstance(value, getattr(torch, "Tensor", ()))
+
+
+def overwritten(tensor: Any) -> None:
+    """Have autograd know that a message is put into a tensor, as it knows of torch's operations.
+
+    Going back through what was computed from the old numbers is an error then. Without this, the
+    gradient would be one of the old graph with the new numbers, without a word.
+    """
+    modules["torch"].autograd.graph.increment_version(tensor)
 
 
 def plain_tensor(tensor: Any, argument: str) -> Any:

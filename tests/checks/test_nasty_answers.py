@@ -17,8 +17,10 @@ import numpy as np
 import pytest
 
 from course_lib import checks
-from course_lib.checks.check import LIMITS
+from course_lib.checks.check import LIMITS, _end_of
 from course_lib.checks.room import Limits
+from course_lib.comm.errors import LaunchTimeout
+from course_lib.comm.frames import AGAIN
 from tests.kernels import REPOSITORY, Kernel
 from tests.programs import Program, assert_all_gone
 from tests.residue import assert_nothing_left, residue
@@ -184,6 +186,19 @@ def test_deed_is_named_with_its_case_and_nothing_is_left(
         assert "replaced" not in repr(report)
     assert "Traceback" not in "".join(capfd.readouterr())
     assert_nothing_left(before)
+
+
+def test_a_stack_that_goes_on_and_on_is_taken_for_calls_without_end() -> None:
+    text = (
+        "the run did not end within 8.5 s (time_limit_s):\n  rank 0 is running, at a.py, line 6\n\n"
+        f"Stack of rank 0 (most recent call last):\n  a.py, line 6, in deeper\n{AGAIN}\n"
+    )
+    mishap = _end_of(LaunchTimeout(text), LIMITS, used_s=1.0)
+    assert mishap.original == "RecursionError"
+    assert mishap.text.endswith("it was at a.py, line 6")
+    mishap = _end_of(LaunchTimeout(text.replace(AGAIN, "")), LIMITS, used_s=1.0)
+    assert mishap.original == ""
+    assert mishap.text.endswith("in an operation of compiled code that cannot be interrupted")
 
 
 @pytest.mark.usefixtures("_fast")

@@ -1,5 +1,6 @@
 """Autograd ends at a message: what is received never requires grad, in every world."""
 
+import contextlib
 import warnings
 
 import numpy as np
@@ -119,3 +120,45 @@ def test_what_is_no_tensor_is_left_as_it_is():
         return ALLREDUCES["ring"](comm, x, out=x) is x
 
     assert run(work, workers=3, backend="simulated").values == [True] * 3
+
+
+def overwrite_what_autograd_needs(comm):
+    """Put messages into what a loss was computed from; name what is differentiated for all that."""
+    import torch
+
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+
+    def received(out):
+        comm.send(out.clone(), right)
+        comm.recv(left, out=out)
+
+    def posted(out):
+        coming = comm.irecv(left, out=out)
+        comm.send(out.clone(), right)
+        coming.wait()
+
+    ways = [received, posted, lambda out: comm.sendrecv(out.clone(), right, left, out=out)]
+    for collective in (*MOVING, *REDUCING):
+        ways.append(lambda out, c=collective: c(comm, out.clone(), out=out))
+    for allreduce in ALLREDUCES.values():
+        ways.append(lambda out, c=allreduce: c(comm, out, out=out))
+    silent = []
+    for number, way in enumerate(ways):
+        x = torch.ones(4, requires_grad=True)
+        loss = x.square().sum()
+        before = x._version
+        with contextlib.suppress(ValueError):  # rows of another number are no matter here
+            way(x.detach())
+        if x._version > before:
+            with contextlib.suppress(RuntimeError):
+                loss.backward()
+                silent.append(number)
+        else:
+            silent.append(number)
+    return silent
+
+
+def test_what_was_computed_from_overwritten_numbers_is_not_differentiated(world):
+    pytest.importorskip("torch")
+    for found in world(overwrite_what_autograd_needs, workers=4).values:
+        assert found == []

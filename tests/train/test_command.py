@@ -37,7 +37,7 @@ def started(words, *more, launcher="-m course_lib"):
     return subprocess.Popen(
         [sys.executable, *launcher.split(), "train", *words.split(), *more], encoding="utf-8",
         env={**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONUTF8": "1"},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
 
 
@@ -462,6 +462,23 @@ def test_a_signal_that_ends_it_lets_it_put_away_its_files(tmp_path, monkeypatch,
     assert alive == []
     assert list(room.iterdir()) == []
     assert not list(kept.glob("*lock*"))
+
+
+@pytest.mark.slow
+@posix_only
+def test_a_terminal_that_is_closed_while_workers_start_ends_them_all_and_nothing_is_told():
+    process = started("--epochs 1000000")
+    while not process.stdout.readline().startswith("epoch"):
+        assert process.poll() is None
+    until_s = time.monotonic() + PATIENCE_S
+    while len(below := psutil.Process(process.pid).children(recursive=True)) < 3:
+        assert time.monotonic() < until_s
+        time.sleep(0.002)  # a process appears without telling anybody
+    os.killpg(process.pid, signal.SIGHUP)
+    status, _, errors = ended(process)
+    assert (status, errors) == (128 + signal.SIGHUP, "")
+    _, alive = psutil.wait_procs(below, timeout=10)
+    assert alive == []
 
 
 @pytest.mark.slow

@@ -8,12 +8,19 @@ from multiprocess import util
 
 __all__ = ["start_without_dill", "with_safe_path"]
 
+_TRACKER = (
+    "import signal, sys; sys.modules['dill'] = None; signal.signal(signal.SIGHUP, signal.SIG_IGN); "
+)
+"""What the resource tracker does before all else."""
 _HELPERS = ("resource_tracker", "forkserver")
 _start_program = util.spawnv_passfds
 
 
 def start_without_dill() -> None:
-    """Have ``multiprocess`` start its resource tracker without dill, half of what it would load.
+    """Have ``multiprocess`` start its resource tracker without dill, and deaf to a closed terminal.
+
+    dill is half of what it would load. Its death with the terminal would be told in tracebacks by
+    the next one, if this program still puts away what it has.
 
     The tracker, which removes shared memory of programs that are killed, is sent names alone. Other
     programs that ``multiprocess`` starts are left as they are: they may be sent what needs dill.
@@ -55,7 +62,7 @@ def _is_here(path: str) -> bool:
 
 def _start(path: Any, args: list[str], passfds: Any) -> Any:
     if "multiprocess.resource_tracker" in args[-1]:
-        args = [*args[:-1], f"import sys; sys.modules['dill'] = None; {args[-1]}"]
+        args = [*args[:-1], _TRACKER + args[-1]]
     if any(f"multiprocess.{name} import main" in args[-1] for name in _HELPERS):
         args = with_safe_path(args)
     return _start_program(path, args, passfds)
