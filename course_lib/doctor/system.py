@@ -63,11 +63,14 @@ def memory(wanted_bytes: int = 2 * 10**9) -> Iterator[Finding]:
 
 
 def shared_memory(
-    folder: Path = Path("/dev/shm"), system: str = sys.platform, wanted_bytes: int = 512 * 10**6
+    folder: Path = Path("/dev/shm"),
+    system: str = sys.platform,
+    wanted_bytes: int = 512 * 10**6,
+    without_name: bool = hasattr(os, "memfd_create"),
 ) -> Iterator[Finding]:
-    """Look how much the workers can share."""
+    """Look how much the workers can share; memory without a name is none of the folder's."""
     topic = "shared memory"
-    if system != "linux":
+    if system != "linux" or without_name:
         yield Finding(topic, "ok", "taken from ordinary memory on this system, no limit of its own")
         return
     if not (folder.is_dir() and os.access(folder, os.W_OK)):

@@ -21,6 +21,7 @@ from course_lib.watch.fills import follow
 from course_lib.watch.listener import Sent, keeper, listen
 from course_lib.watch.reading import Piece, marks, read
 from course_lib.words.split import split_evenly
+from course_lib.words.whole import whole
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.networks import Network
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Watched", "watch_collective"]
 
 _BRINGS = ("all", "own", "root")
+_MOST_WORKERS = 1_024  # what is marked grows with their square
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,8 @@ def watch_collective(
 
     Raises
     ------
+    TypeError, ValueError
+        If ``workers`` is no whole number from 1 to 1,024.
     ValueError
         If ``brings`` is unknown or ``length`` is negative.
     RunError
@@ -176,6 +180,7 @@ def watch_collective(
     """
     if brings not in _BRINGS:
         raise ValueError(f"brings must be one of {_BRINGS}, got {brings!r}")
+    workers = whole("workers", workers, 1, _MOST_WORKERS)
     n = -(-8192 // workers) * workers if length is None else length
     places = [_places(brings, rank, workers, n) for rank in range(workers)]
     inputs = [None if own is None else marks(workers, rank, own) for rank, own in enumerate(places)]

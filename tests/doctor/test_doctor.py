@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -152,12 +153,13 @@ def test_too_little_memory_and_disk_are_warnings(tmp_path):
         assert only(system.disk(tmp_path, wanted)).verdict == verdict
 
 
-def test_missing_shared_memory_is_a_problem_and_little_a_warning(tmp_path):
-    look = system.shared_memory
+def test_missing_shared_memory_is_a_problem_and_little_a_warning_where_it_is_needed(tmp_path):
+    look = partial(system.shared_memory, without_name=False)
     assert only(look(tmp_path / "none", "linux")).verdict == "problem"
     assert "--shm-size" in only(look(tmp_path, "linux", wanted_bytes=10**18)).fix
     assert only(look(tmp_path, "linux", wanted_bytes=1)).verdict == "ok"
     assert only(look(tmp_path / "none", "darwin")).verdict == "ok"
+    assert only(look(tmp_path / "none", "linux", without_name=True)).verdict == "ok"
 
 
 def test_start_methods_are_asked_for():

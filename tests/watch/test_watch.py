@@ -189,6 +189,12 @@ def test_a_way_to_bring_that_does_not_exist_is_refused():
         watch_collective(allreduce_ring, brings="nothing")
 
 
+@pytest.mark.parametrize("workers", [0, -1, 1_025, 2.0, "a"])
+def test_workers_that_cannot_be_are_refused_before_anything_is_marked(workers):
+    with pytest.raises((TypeError, ValueError), match=r"workers must be an int from 1 to 1,024, g"):
+        watch_collective(allreduce_ring, workers=workers)
+
+
 def test_what_ran_on_a_torus_stands_on_its_grid():
     network = networks.torus(networks.ethernet_10g, rows=3, columns=3)
     watched = watch_collective(allreduce_ring, workers=9, length=9, network=network)
