@@ -1,6 +1,7 @@
 """Files that a command writes: refused before it begins, or whole, or kept elsewhere."""
 
 import os
+import shutil
 import stat
 import tempfile
 from contextlib import suppress
@@ -114,8 +115,13 @@ def write(what: str, told: str, file: Path, content: bytes) -> int:
     except OSError as error:
         why = f"{file} cannot be written: {error}"
         try:
-            elsewhere = Path(tempfile.mkdtemp(prefix="course_lib_kept_")) / file.name
-            put(elsewhere, content)
+            folder = Path(tempfile.mkdtemp(prefix="course_lib_kept_"))
+            elsewhere = folder / file.name
+            try:
+                put(elsewhere, content)
+            except OSError:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
         except OSError:
             tell(f"{why}; {what} is lost")
         else:

@@ -106,8 +106,10 @@ def test_what_was_made_is_put_elsewhere_where_its_place_has_gone(tmp_path, monke
     assert f"; the trace is in {kept}" in told.err
     for name in ("overwrite", "put"):
         monkeypatch.setattr(files, name, full)
+    before = set(kept.parents[1].iterdir())
     assert write("the trace", "written to", file, b"content") == 1
     assert "No space left on device; the trace is lost" in capsys.readouterr().err
+    assert set(kept.parents[1].iterdir()) == before
 
 
 def test_a_disk_that_is_full_leaves_the_old_file_and_nothing_half_written(tmp_path, monkeypatch):
