@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TENSOR", "PlainTuple", "Unusable", "plain", "whole_numbers"]
+__all__ = ["TENSOR", "PlainTuple", "Unusable", "plain", "plain_number", "whole_numbers"]
 
 TENSOR = "torch tensor"
 """What the sentences call one: a result should be NumPy's."""
@@ -62,6 +62,11 @@ def plain(value: Any) -> Any:
         return Unusable(str(refusal))
 
 
+def plain_number(value: Any) -> Any:
+    """Make a Python number of one of NumPy's, as `plain` has left it; all else stays as it is."""
+    return value.item() if isinstance(value, np.ndarray) and value.shape == () else value
+
+
 def whole_numbers(value: Any) -> list[int] | None:
     """Take what `plain` gave, if it is a row of whole numbers: a list, a tuple or an array.
 
@@ -79,10 +84,7 @@ def whole_numbers(value: Any) -> list[int] | None:
         return value.tolist() if value.dtype.kind in "iu" or not len(value) else None
     if not isinstance(value, list):
         return None
-    # NumPy's own numbers have become arrays without a dimension.
-    items = [
-        item.item() if isinstance(item, np.ndarray) and item.shape == () else item for item in value
-    ]
+    items = [plain_number(item) for item in value]
     return items if all(type(item) is int for item in items) else None
 
 

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
-import numpy as np
-
 from course_lib.checks.comparator import Difference
 from course_lib.checks.mistakes import FLOAT
+from course_lib.checks.plain import plain_number
 from course_lib.checks.task import Case, Given, Hint, LocalTask
 
-__all__ = ["Alternative", "PredictTask", "is_number", "plain_number", "short"]
+__all__ = ["Alternative", "PredictTask", "is_number", "short"]
 
 Alternative = tuple[str, str, float]
 """A hint's id and text, and the number that calls for it."""
@@ -100,11 +99,6 @@ class PredictTask(LocalTask):
                             "or one small part left out, or counted twice?")  # fmt: skip
             return Hint("other-number", self.other_number.format(name=name))
         return Hint("wrong-names", "the names of the numbers are those of the docstring, no others")
-
-
-def plain_number(value: Any) -> Any:
-    """Make a Python number of one of NumPy's; leave everything else as it is."""
-    return value.item() if isinstance(value, np.ndarray) and value.shape == () else value
 
 
 def short(number: float) -> float:

@@ -57,12 +57,16 @@ def check_out(
         check_gradless(out)
         data, _ = to_data(out, "out")
         kind = data.dtype.kind
-        if is_tensor(out):
-            overwritten(out)
     if op is not None and kind not in COMBINED_KINDS[op]:
         check_op(op, kind, data.dtype)
-    if type(data) is not np.ndarray:  # it lies on a GPU
-        return data
+    if type(data) is np.ndarray:  # else it lies on a GPU
+        _check_memory(data)
+    if data is not out and is_tensor(out):
+        overwritten(out)
+    return data
+
+
+def _check_memory(data: NDArray[Any]) -> None:
     flags = data.flags
     if not flags.writeable:
         raise ValueError("out must be writable, got a read-only array; pass out=array.copy()")
@@ -71,7 +75,6 @@ def check_out(
             "out must have memory for each of its elements, got an expanded array, or another view "
             "whose elements share it; pass an array that was made in that shape"
         )
-    return data
 
 
 def _overlaps_itself(array: NDArray[Any]) -> bool:

@@ -1,7 +1,6 @@
 """Files that a command writes: refused before it begins, or whole, or kept elsewhere."""
 
 import os
-import shutil
 import stat
 import tempfile
 from contextlib import suppress
@@ -115,13 +114,7 @@ def write(what: str, told: str, file: Path, content: bytes) -> int:
     except OSError as error:
         why = f"{file} cannot be written: {error}"
         try:
-            folder = Path(tempfile.mkdtemp(prefix="course_lib_kept_"))
-            elsewhere = folder / file.name
-            try:
-                put(elsewhere, content)
-            except OSError:
-                shutil.rmtree(folder, ignore_errors=True)
-                raise
+            elsewhere = _put_elsewhere(file.name, content)
         except OSError:
             tell(f"{why}; {what} is lost")
         else:
@@ -129,3 +122,13 @@ def write(what: str, told: str, file: Path, content: bytes) -> int:
         return 1
     say(f"{told} {file}")
     return 0
+
+
+def _put_elsewhere(name: str, content: bytes) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="course_lib_kept_"))
+    try:
+        put(folder / name, content)
+    except OSError:
+        folder.rmdir()
+        raise
+    return folder / name

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from course_lib.checks.comparator import Difference, first_difference
-from course_lib.checks.prediction import Alternative, PredictTask, plain_number
+from course_lib.checks.plain import plain_number
+from course_lib.checks.prediction import Alternative, PredictTask
 from course_lib.checks.task import Case, Given, Hint
 
 

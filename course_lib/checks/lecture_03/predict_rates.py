@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.prediction import Alternative, PredictTask, plain_number
+from course_lib.checks.plain import plain_number
+from course_lib.checks.prediction import Alternative, PredictTask
 from course_lib.checks.task import Case, Given, Hint
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.prediction import Alternative, PredictTask, plain_number, short
+from course_lib.checks.plain import plain_number
+from course_lib.checks.prediction import Alternative, PredictTask, short
 from course_lib.checks.task import Case, Given
 from course_lib.comm.launch import run
 from course_lib.comm.simulated.networks import Network

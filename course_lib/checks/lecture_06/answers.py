@@ -6,7 +6,8 @@ from typing import Any
 
 from course_lib.checks.comparator import Difference, first_difference
 from course_lib.checks.mistakes import FLOAT
-from course_lib.checks.prediction import Alternative, PredictTask, is_number, plain_number
+from course_lib.checks.plain import plain_number
+from course_lib.checks.prediction import Alternative, PredictTask, is_number
 from course_lib.checks.task import Case, Given, Hint
 
 __all__ = ["ChoiceTask", "Wrong", "is_in_order"]

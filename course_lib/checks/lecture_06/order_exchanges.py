@@ -9,7 +9,8 @@ import numpy as np
 
 from course_lib.checks.comparator import Difference
 from course_lib.checks.lecture_06.answers import is_in_order
-from course_lib.checks.prediction import is_number, plain_number
+from course_lib.checks.plain import plain_number
+from course_lib.checks.prediction import is_number
 from course_lib.checks.shown import show
 from course_lib.checks.task import Case, Given, Hint, LocalTask
 

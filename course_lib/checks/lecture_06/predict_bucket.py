@@ -10,7 +10,8 @@ import numpy as np
 from course_lib.checks.comparator import Difference
 from course_lib.checks.lecture_06.answers import ChoiceTask, Wrong
 from course_lib.checks.lecture_06.steps import in_turn_s
-from course_lib.checks.prediction import is_number, plain_number, short
+from course_lib.checks.plain import plain_number
+from course_lib.checks.prediction import is_number, short
 from course_lib.checks.task import Case, Given, Hint
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run

@@ -8,7 +8,7 @@ import numpy as np
 
 from course_lib.checks.comparator import Difference
 from course_lib.checks.lecture_13.predict_makespan import finished_us
-from course_lib.checks.plain import Unusable, plain
+from course_lib.checks.plain import Unusable, plain, plain_number
 from course_lib.checks.shown import kind, show
 from course_lib.checks.task import Case, Given, Hint, LocalTask
 from course_lib.planning.numbered import Inputs, random_nodes
@@ -158,8 +158,7 @@ def _ranks(value: Any) -> Any:
     value = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(value, list):  # what is no result is a tuple, too
         return value
-    # NumPy's own numbers have become arrays without a dimension.
-    return [one.item() if getattr(one, "shape", None) == () else one for one in value]
+    return [plain_number(one) for one in value]
 
 
 def _is_placement(ranks: Any, n_nodes: int, n_workers: int) -> bool:

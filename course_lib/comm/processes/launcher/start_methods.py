@@ -46,7 +46,7 @@ _PRELOAD = (
     "multiprocess.popen_forkserver",  # what each worker asks for when it is born
 )
 _ALSO = {
-    "torch": ("torch",),
+    "torch": ("torch", "course_lib.comm.processes.worker.huge_pages"),
     # What autograd asks for when it goes back from a layer's outputs; it takes each worker 0.3 s.
     "course_lib.models.torch_passes": ("torch.fx.experimental.symbolic_shapes",),
     # A lecture's functions stand beside its pictures, whose widgets take each worker 0.2 s.
@@ -58,7 +58,6 @@ _ALSO = {
     ),
 }
 """What workers will probably need as well, once the notebook has loaded the module."""
-_LAST = "course_lib.comm.processes.worker.huge_pages"  # it concerns the memory of all before it
 
 _FILES_TO_START = 16
 _starting = threading.local()
@@ -129,7 +128,7 @@ def _start_fork_server(preload: tuple[str, ...], nothing_runs: bool) -> None:
 
     global _preloaded
     also = [name for loaded, names in _ALSO.items() if loaded in sys.modules for name in names]
-    wanted = tuple(dict.fromkeys((*_PRELOAD, *also, *preload, _LAST)))
+    wanted = tuple(dict.fromkeys((*_PRELOAD, *also, *preload)))
     if _preloaded is not None and set(wanted) <= set(_preloaded):
         wanted = _preloaded  # one that has loaded more will do: another takes seconds to start
     # It ends when all its children have; those that the notebook has started itself may stay.
