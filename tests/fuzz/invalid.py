@@ -142,6 +142,10 @@ def _as_good(expected: Any, got: Any, failures: set[tuple[str, int]]) -> set[tup
         if isinstance(got, CollectiveMismatchError) and ranks & _ranks_named(got):
             ranks |= _ranks_named(got)  # who is elsewhere is so for its other neighbour, too
         others |= {(kind, rank) for kind in _OF_TWO_COLLECTIVES for rank in ranks}
+    elif isinstance(got, CollectiveMismatchError):  # the simulator saw something else first
+        kind, ranks = type(got).__name__, _ranks_named(got)
+        if any((kind, rank) in failures for rank in ranks):
+            others |= {(kind, rank) for rank in ranks}
     return others
 
 

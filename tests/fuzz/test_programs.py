@@ -2,9 +2,14 @@
 
 import pytest
 
+from course_lib.comm.errors import PeerFinishedError
+from tests.fuzz import program as p
+from tests.fuzz.arrays import Array
 from tests.fuzz.hunt import hunt
-from tests.fuzz.invalid import faulty, hunt_invalid
+from tests.fuzz.invalid import _as_good, disagreements, faulty, hunt_invalid
 from tests.fuzz.options import SEED, programs
+from tests.fuzz.program import Program
+from tests.fuzz.worlds import in_world
 from tests.residue import assert_nothing_left, residue
 
 pytestmark = pytest.mark.slow
@@ -53,3 +58,16 @@ def test_faulty_programs_do_not_depend_on_which_message_comes_first():
         program = faulty(0, number)
         kinds = {type(step).__name__ for step in program.all_steps()}
         assert program.ranks <= 2 or "Collect" not in kinds
+
+
+def test_of_two_ranks_in_different_collectives_either_may_tell_and_no_third():
+    array = Array(dtype="f8", shape=(1,), layout="C")
+    gathered = p.Collective("gather", array, root=2)
+    elsewhere = Program(ranks=3, steps=(p.Faulty("name", 1, (gathered,)),))
+    # The simulator sees first that rank 0 has returned, for which rank 1 waits; processes tell of
+    # rank 1, which is in all-reduce, where rank 2 has noticed it.
+    assert type(in_world("simulated", [elsewhere]).error) is PeerFinishedError
+    assert not disagreements(elsewhere, ["simulated", "processes"])
+    told = in_world("processes", [elsewhere]).error
+    assert _as_good(None, told, {("CollectiveMismatchError", 2)})
+    assert not _as_good(None, told, {("CollectiveMismatchError", 0)})
