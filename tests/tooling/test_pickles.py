@@ -14,7 +14,7 @@ SPEAKS_WITH_ITS_OWN_WORKERS = {
     "pickling.py",  # the function, its arguments, its results, its exception
     "processes/launcher/pipes.py",  # records of a worker, read by the launcher
     "processes/launcher/worker_handle.py",  # requests to a worker
-    "processes/launcher/supervisor.py",  # the same
+    "processes/launcher/starter.py",  # the same
     "processes/worker/setup.py",  # what a worker is born with, from the launcher
     "processes/worker/guards.py",  # a worker's ends of both
     "processes/worker/worker.py",  # how its messages move, from the launcher

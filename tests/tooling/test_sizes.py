@@ -17,8 +17,6 @@ MOST_PARAMETERS = 6
 LONG_FILES = {
     # Their docstrings are the contract.
     "comm/communicator.py", "trace/trace.py",
-    # To be divided.
-    "comm/processes/launcher/supervisor.py",
 }  # fmt: skip
 LONG_FUNCTIONS = {
     "checks/diagnosis.py _mishap_hint",  # a table of sentences

@@ -44,8 +44,9 @@ soon as all workers are attached, so a computer that dies in the middle keeps no
 The files of ``worker``: ``setup`` (what it is born with), ``worker_main``, ``worker`` (its life),
 ``control`` (what it and the launcher tell each other), ``guards``. Of ``launcher``:
 ``start_methods`` (how processes start), ``fork_server`` (that it answers), ``worker_handle`` (one
-worker as the launcher sees it), ``supervisor`` (all of them), ``launcher``, ``pipes``, ``explain``
-(the sentences), ``output`` (what workers print), ``interrupts``, ``ends`` (of the program).
+worker as the launcher sees it), ``starter`` (their births), ``supervisor`` (all of them),
+``launcher``, ``pipes``, ``explain`` (the sentences), ``output`` (what workers print),
+``interrupts``, ``ends`` (of the program).
 
 **Watch.** A thread in every worker waits for questions of the launcher; when the line breaks, the
 launcher is gone and the worker ends. It also answers where the main thread is. If compiled code

@@ -3,23 +3,18 @@
 import enum
 import itertools
 import os
-import pickle
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from typing import Any
 
 from multiprocess import connection
 
-from course_lib.comm.errors import LaunchError
 from course_lib.comm.job import Job
-from course_lib.comm.limits import start_thread, what_to_do
 from course_lib.comm.processes.launcher.account import Phase
 from course_lib.comm.processes.launcher.deadlock import DeadlockWatch
-from course_lib.comm.processes.launcher.explain import fork_server_has_ended
 from course_lib.comm.processes.launcher.interrupts import WakingInterrupts
 from course_lib.comm.processes.launcher.losses import Losses
 from course_lib.comm.processes.launcher.process_tree import (
@@ -29,19 +24,13 @@ from course_lib.comm.processes.launcher.process_tree import (
     marked,
 )
 from course_lib.comm.processes.launcher.stalls import StallWatch, WakingClock, resume
+from course_lib.comm.processes.launcher.starter import Starter, share
 from course_lib.comm.processes.launcher.worker_handle import REST_S, WorkerHandle
-from course_lib.comm.processes.memory.layout import prepare, rank_states, read_board
-from course_lib.comm.processes.memory.shared_arrays import Arena
-from course_lib.comm.processes.memory.shared_memory import (
-    Segment,
-    lasting_semaphore,
-    new_semaphore,
-)
+from course_lib.comm.processes.memory.layout import rank_states, read_board
 from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.transport import Transport
 from course_lib.comm.processes.returned import waiting_in_vain
-from course_lib.comm.processes.worker.control import Compare, GiveUp, Go, Locate, PackedCall, Recall
-from course_lib.comm.processes.worker.setup import Setup, Shared
+from course_lib.comm.processes.worker.control import Compare, GiveUp, Go, Locate, Recall
 
 __all__ = ["Ending", "Supervisor"]
 
@@ -100,96 +89,28 @@ class Supervisor:
         self.origin_s = time.perf_counter()
         self._name = f"{os.getpid()}-{next(_runs)}"
         self._interrupts = interrupts
-        self._transport = pickle.dumps(transport)
-        with ExitStack() as undo:
-            self._settings = job.settings
-            self._environment: dict[str, str] = {}
-            self._request = b""
-            segment = Segment(transport.n_bytes(self.size))
-            undo.callback(segment.close)
-            arena = Arena()
-            undo.callback(arena.close)
-            self._shared = Shared(segment, arena, [], [])
-            undo.callback(self.forget_names)
-            make = lasting_semaphore if job.settings.survive else new_semaphore
-            for _ in range(self.size):  # a lock starts free, a bell starts silent
-                self._shared.locks.append(make(1, context))
-                self._shared.bells.append(make(0, context))
-            prepare(segment.memory, self.size)
-            self.workers = [WorkerHandle(rank, context) for rank in range(self.size)]
-            undo.pop_all()
+        self.workers = [WorkerHandle(rank, context) for rank in range(self.size)]
+        self._shared = share(transport, self.size, context, lasting=job.settings.survive)
+        self._starter = Starter(job, self._shared, transport)
         self.losses: Losses | None = None
         if job.settings.survive:
             self.losses = Losses(
-                self.workers, self._shared, job.settings.restart, self._begin_again
+                self.workers, self._shared, job.settings.restart, self._starter.start_again
             )
         self.deadlock = DeadlockWatch()
         self.stalled: list[int] = []
         self._stalls = StallWatch()
         self._next_look_s = 0.0
-        self._feeders: list[threading.Thread] = []
 
     def start(self, call: bytes, environment: dict[str, str]) -> None:
         """Start all workers and hand them the function."""
-        self._environment = {**environment, RUN_VARIABLE: self._name}
-        request = pickle.dumps(PackedCall(call), pickle.HIGHEST_PROTOCOL)
-        if self.losses is not None:
-            self._request = request
-        for worker in self.workers:
-            if self._interrupts.error is not None:
-                return
-            self._start(worker)
-        self._hand_over(request, self.workers)
-
-    def _start(self, worker: WorkerHandle, incarnation: int = 0) -> None:
-        try:
-            setup = Setup(
-                worker.rank, self._settings, self._environment, self._shared,
-                worker.open_pipes(), self._transport, incarnation,
-            )  # fmt: skip
-            worker.start(setup)
-        except (ConnectionError, EOFError) as error:
-            raise fork_server_has_ended(worker.rank, self.size) from error
-        except OSError as error:
-            raise LaunchError(
-                f"the operating system did not let worker {worker.rank} of {self.size} start: "
-                f"{error}; {what_to_do(error)}",
-                rank=worker.rank,
-            ) from error
-
-    def _begin_again(self, worker: WorkerHandle, incarnation: int) -> None:
-        self._start(worker, incarnation)
-        self._hand_over(self._request, [worker])
-
-    def _hand_over(self, request: bytes, workers: list[WorkerHandle]) -> None:
-        """Hand workers the function, packed.
-
-        In a thread: a function with large arguments does not fit into a pipe at once, and a
-        worker that is stuck would otherwise hold up the launcher.
-        """
-        feeder = threading.Thread(target=self._feed, args=(request, [*workers]), daemon=True)
-        try:
-            start_thread(feeder)
-        except RuntimeError as error:
-            raise LaunchError(
-                f"the operating system did not let a thread start: {error}; {what_to_do(error)}"
-            ) from error
-        self._feeders.append(feeder)
-
-    @staticmethod
-    def _feed(request: bytes, workers: list[WorkerHandle]) -> None:
-        for worker in workers:
-            worker.send(request)
-
-    def forget_names(self) -> None:
-        """Remove the names of the semaphores; every worker has them open now."""
-        self._shared.locks.clear()  # a semaphore's name goes with the launcher's last reference
-        self._shared.bells.clear()
+        marked_as_ours = {**environment, RUN_VARIABLE: self._name}
+        self._starter.start(self.workers, call, marked_as_ours, self._interrupts)
 
     def all_attached(self) -> None:
         """Let go of what nobody needs any more that is started later."""
         if self.losses is None:
-            self.forget_names()
+            self._shared.forget_names()
 
     def go(self) -> None:
         """Let all ranks call the function; this is the run's time 0."""
@@ -348,16 +269,14 @@ class Supervisor:
             end_processes(marked(self._name))
 
     def _let_go(self) -> None:
-        self.forget_names()
-        for feeder in self._feeders:
-            feeder.join()
+        self._shared.forget_names()
+        self._starter.join()
         for worker in self.workers:
             worker.kill()
             worker.close()
         if self.losses is not None:
             self.losses.close()
-        self._shared.segment.close()
-        self._shared.arena.close()
+        self._shared.close()
 
     def _all_gone(self) -> bool:
         return all(worker.gone for worker in self.workers)

@@ -54,6 +54,20 @@ class Shared:
     locks: list[Semaphore | Event]
     bells: list[Semaphore | Event]
 
+    def forget_names(self) -> None:
+        """Remove the names of the semaphores, once every worker has them open.
+
+        A semaphore's name goes with the launcher's last reference.
+        """
+        self.locks.clear()
+        self.bells.clear()
+
+    def close(self) -> None:
+        """Let go of all of it, as the launcher does when all workers are gone."""
+        self.forget_names()
+        self.segment.close()
+        self.arena.close()
+
 
 @dataclass
 class Setup:
