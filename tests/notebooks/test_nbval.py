@@ -14,10 +14,11 @@ from tests.nbval_runs import LEDGER, STRICT, nbval
 from tests.targets import TARGETS
 
 RUN = {
-    name: sorted(target.path for target in TARGETS if target.runs and target.path.stem == name)
+    name: sorted((t.path for t in TARGETS if t.runs and t.path.stem == name), reverse=True)
     for name in sorted({target.path.stem for target in TARGETS})
 }
-"""What runs of a lecture: itself and its exercises solved."""
+"""What runs of a lecture: its exercises solved, then itself. In this order the process that workers
+are copies of serves both: it loads at once what the checks of exercises need."""
 CLAIMS = json.loads(LEDGER.read_text(encoding="utf-8"))
 
 
