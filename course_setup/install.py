@@ -66,6 +66,7 @@ def install_packages(root: Path, environ: dict[str, str], pass_fds: tuple[int, .
     if uv:
         install = [uv, "pip", "install", "--python", str(python)]
         configured = uv_is_configured(environ)
+        refuse_uv_elsewhere(uv_files(environ))
     else:
         install = [str(python), "-I", "-m", "pip", "install", "--no-input"]
         install += ["--disable-pip-version-check", "--no-warn-script-location"]
@@ -122,10 +123,34 @@ def refuse_elsewhere(settings: set[str]) -> None:
 
 def uv_is_configured(environ: dict[str, str]) -> bool:
     """Tell whether the user has told uv where packages come from."""
+    return any(name in environ for name in _UV_SETTINGS) or bool(uv_files(environ))
+
+
+def uv_files(environ: dict[str, str]) -> list[Path]:
+    """List the files in which uv finds the user's settings."""
     homes = [Path("/etc"), Path(environ.get("XDG_CONFIG_HOME", Path.home() / ".config"))]
     homes += [Path(environ[name]) for name in ("APPDATA", "PROGRAMDATA") if name in environ]
     files = [home / "uv" / "uv.toml" for home in homes]
-    return any(name in environ for name in _UV_SETTINGS) or any(file.is_file() for file in files)
+    if environ.get("UV_CONFIG_FILE"):
+        files = [Path(environ["UV_CONFIG_FILE"])]  # which stands in for all others
+    return [file for file in files if file.is_file()]
+
+
+def refuse_uv_elsewhere(files: list[Path]) -> None:
+    """Raise a SetupError if uv's settings send packages out of the environment."""
+    import tomllib  # not in a Python that is too old, which is told before
+
+    for file in files:
+        try:
+            settings = tomllib.loads(file.read_text(encoding="utf-8")).get("pip", {})
+        except (OSError, ValueError):
+            continue  # uv says so itself
+        elsewhere = sorted({"prefix", "target"} & set(settings))
+        if elsewhere:
+            raise SetupError(
+                f"uv is set to install elsewhere ({', '.join(elsewhere)}, under [pip] in {file}): "
+                "take that out of its settings, then run this again."
+            )
 
 
 def has_nvidia_gpu() -> bool:

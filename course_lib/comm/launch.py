@@ -73,7 +73,8 @@ def run(
         this program: Ctrl-C ends what does not end there.
     seed : int, default: 0
         For each rank's ``comm.rng``, and for the global generators of ``random`` and NumPy, which
-        begin alike on every rank unless it seeds them.
+        begin alike on every rank unless it seeds them. Under torchrun and mpiexec rank 0's holds,
+        and its ``trace`` and ``rendezvous``.
     start_method : {None, "forkserver", "spawn"}, default: None
         How processes are started; None takes forkserver where there is one, else spawn.
     max_workers : int or None, default: None

@@ -51,6 +51,23 @@ def test_uv_settings_are_respected(tmp_path):
     assert before == Path("/etc/uv/uv.toml").exists()
 
 
+@pytest.mark.parametrize("place", ["target", "prefix"])
+def test_uv_settings_that_lead_elsewhere_are_refused_before_anything_is_installed(tmp_path, place):
+    file = tmp_path / "uv" / "uv.toml"
+    file.parent.mkdir()
+    file.write_text('[pip]\nindex-url = "http://127.0.0.1:9"\n')
+    files = install.uv_files({"XDG_CONFIG_HOME": str(tmp_path)})
+    assert file in files
+    install.refuse_uv_elsewhere(files)
+    file.write_text(f'[pip]\n{place} = "/somewhere"\n')
+    with pytest.raises(SetupError, match=rf"elsewhere \({place}, under \[pip\] in .*uv.toml"):
+        install.refuse_uv_elsewhere(files)
+    other = tmp_path / "other.toml"
+    other.write_text("this is no [toml")  # uv says so itself
+    assert install.uv_files({"UV_CONFIG_FILE": str(other)}) == [other]
+    install.refuse_uv_elsewhere([other])
+
+
 def test_only_torch_and_only_where_wanted_comes_from_pytorchs_own_index():
     lock = REPOSITORY / "requirements.lock"
     assert install.torch_words(lock, wants_cpu_build=False) == ["torch==2.13.0", "-c", str(lock)]

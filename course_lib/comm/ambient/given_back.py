@@ -51,6 +51,8 @@ def given_back() -> list[Setting]:
             "how large stacks of threads are", "stack", _stack_size, threading.stack_size
         ),
         Shared("what signals do", "handlers", _handlers, _handle),
+        OfThread("what the thread is called", "thread_name", _thread_name, _call_thread),
+        Descriptors(),
         Shared("whether crashes are told", "faults", faulthandler.is_enabled, _tell_crashes),
         *_of_signals(),
         *_of_limits(),
@@ -90,6 +92,47 @@ class OfThread(Shared):
 
     def end_in_copy(self, callers: Any) -> None:
         """Leave it: another thread has its own."""
+
+
+class Descriptors(Setting):
+    """Where the descriptors of output and errors lead.
+
+    Who redirects them around a message, one inside the other on each rank, puts them back
+    crosswise: then nobody would see any more what the caller prints.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "where output and errors lead", "run", "leads", _leads, lambda _: None, None
+        )
+
+    def begin(self) -> Any:
+        """Keep a second descriptor of each."""
+        return [(fd, place, os.dup(fd)) for fd, place in _leads().items()]
+
+    def end(self, callers: Any) -> None:
+        """Have them lead where they did."""
+        for fd, place, kept in callers:
+            if _leads().get(fd) != place:
+                os.dup2(kept, fd)
+            os.close(kept)
+
+
+def _leads() -> dict[int, tuple[int, int]]:
+    found = {}
+    for fd in (1, 2):
+        with suppress(OSError):  # it is closed
+            status = os.fstat(fd)
+            found[fd] = status.st_dev, status.st_ino
+    return found
+
+
+def _thread_name() -> str:
+    return threading.current_thread().name
+
+
+def _call_thread(name: str) -> None:
+    threading.current_thread().name = name
 
 
 def _collect(enabled: bool) -> None:

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -15,7 +16,7 @@ from course_lib.comm.ambient.notes import (
     note_variables,
 )
 
-__all__ = ["UNCHANGED", "Attribute", "Called", "ListAttribute", "NotesCalls"]
+__all__ = ["UNCHANGED", "Attribute", "Called", "ListAttribute", "NotesCalls", "StreamAttribute"]
 
 UNCHANGED = "not noted.changed"
 
@@ -77,6 +78,41 @@ class Attribute(Entry):
 
     def _now(self) -> Any:
         return vars(self._module).get(self._name, _MISSING)
+
+
+class StreamAttribute(Attribute):
+    """A variable of a module that is a stream, which ranks may wrap anew.
+
+    A wrapper closes what it wraps when nobody holds it any more: for a process that is at its end,
+    for a rank that would be the caller's stream. So they are held, and let go of it at the end.
+
+    Parameters
+    ----------
+    what, module, name
+        See ``Attribute``.
+    """
+
+    def __init__(self, what: str, module: ModuleType, name: str) -> None:
+        super().__init__(what, module, name)
+        self._wrappers: dict[int, Any] = {}
+
+    def put_aside(self) -> Any:
+        """Set it to what the caller has."""
+        own = super().put_aside()
+        self._wrappers[id(own)] = own
+        return own
+
+    def end(self, callers: Any) -> None:
+        """Undo what was changed; what is still to be written is."""
+        self.put_aside()
+        super().end(callers)
+        wrapped = getattr(self._usual, "buffer", None)
+        for own in self._wrappers.values():
+            if own is not self._usual and wrapped is not None:
+                with suppress(AttributeError, OSError, ValueError):  # no wrapper, or closed
+                    if own.buffer is wrapped:
+                        own.detach()  # which writes what is left
+        self._wrappers.clear()
 
 
 class ListAttribute(Attribute):

@@ -12,7 +12,13 @@ from course_lib.comm.ambient.entries import Entry, Setting
 from course_lib.comm.ambient.generators import generators
 from course_lib.comm.ambient.given_back import given_back
 from course_lib.comm.ambient.loggers import Loggers
-from course_lib.comm.ambient.noted import UNCHANGED, Attribute, Called, ListAttribute
+from course_lib.comm.ambient.noted import (
+    UNCHANGED,
+    Attribute,
+    Called,
+    ListAttribute,
+    StreamAttribute,
+)
 from course_lib.comm.ambient.notes import (
     NOTED,
     NotingList,
@@ -30,8 +36,8 @@ def of_python(seed: int) -> list[Entry]:
     """List it, for a run of that seed."""
     return [
         # What ranks print and warn of goes where the caller's does, as from real processes.
-        Attribute("redirected output", sys, "stdout"),
-        Attribute("redirected errors", sys, "stderr"),
+        StreamAttribute("redirected output", sys, "stdout"),
+        StreamAttribute("redirected errors", sys, "stderr"),
         Attribute("redirected input", sys, "stdin"),
         Attribute("what is done with an exception that nobody catches", sys, "excepthook"),
         Attribute("what is done with an exception that cannot be raised", sys, "unraisablehook"),

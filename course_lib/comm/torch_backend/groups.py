@@ -24,6 +24,7 @@ from course_lib.comm.errors import LaunchError
 from course_lib.comm.processes.launcher.fork_server_folder import STORE
 from course_lib.comm.torch_backend.abandoned import Waiter
 from course_lib.comm.torch_backend.plain import plainly
+from course_lib.comm.torch_backend.roll_call import call_roll
 from course_lib.comm.torch_backend.way_out import tell_gloo_the_way
 
 __all__ = ["TIMEOUT", "Groups", "join", "meet", "own_device"]
@@ -94,8 +95,19 @@ def meet(rank: int, size: int, folder: str, interface: str) -> "Groups":
     return Groups(own, rank)
 
 
-def join() -> "Groups":
-    """Join the group that torchrun has started, or that this program has."""
+def join(limit_s: float) -> "Groups":
+    """Join the group that torchrun has started, or that this program has.
+
+    Parameters
+    ----------
+    limit_s : float
+        How long to wait for the other ranks to come to this run, at least 20 seconds.
+
+    Returns
+    -------
+    Groups
+        The rank's ends of all connections.
+    """
     if not dist.is_initialized():
         tell_gloo_the_way()
         try:
@@ -104,7 +116,11 @@ def join() -> "Groups":
             raise _one_is_missing(str(error)) from None
         # Threads of a group that nobody has closed abort a program that ends.
         atexit.register(_leave_default_group)
-    return Groups(dist.new_group(backend="gloo", timeout=_FOR_EVER), dist.get_rank())
+    interrupt = call_roll(limit_s)
+    groups = Groups(dist.new_group(backend="gloo", timeout=_FOR_EVER), dist.get_rank())
+    if interrupt is not None:
+        raise interrupt
+    return groups
 
 
 def _one_is_missing(text: str) -> LaunchError:

@@ -114,6 +114,6 @@ class Torchrun:
         """Return the address under which other machines reach this one."""
         return address_towards_rank_0() or self.host
 
-    def join(self, limit_s: float) -> Wires:  # noqa: ARG002
-        """Join the group; torch has time limits of its own for that."""
-        return join()
+    def join(self, limit_s: float) -> Wires:
+        """Meet the other ranks, in ``limit_s`` seconds, or 20 if that is less."""
+        return join(limit_s)

@@ -104,10 +104,18 @@ class Lookout:
             self._tell(f"join {address}")
         threading.Thread(target=self._listen, args=(lose,), name="witness", daemon=True).start()
 
-    def end(self) -> None:
-        """Send the witness away."""
+    def end(self, *, at_once: bool = False) -> None:
+        """Send the witness away.
+
+        Parameters
+        ----------
+        at_once : bool, default: False
+            Whether without a word to the others, which it has not met.
+        """
         if self._process is None:
             return
+        if at_once:
+            self._process.kill()
         self._tell("bye")
         with suppress(OSError):
             self._process.stdin.close()  # type: ignore[union-attr]

@@ -29,6 +29,7 @@ from course_lib.comm.processes.worker.control import Done
 from course_lib.comm.processes.worker.worker import done
 from course_lib.comm.rates import Rates
 from course_lib.comm.result import Result, inside_worker
+from course_lib.comm.settings import Settings
 from course_lib.comm.shipping import load_call, load_value, pack_call, pack_value
 from course_lib.comm.torch_backend.abandoned import abandon
 from course_lib.comm.torch_backend.communicator import TorchCommunicator
@@ -72,22 +73,23 @@ def take_part(job: Job, started: Started | None = None) -> Result:
     rank, size = started.rank, job.workers
     board = WaitBoard(memoryview(bytearray(8 * WaitBoard.WORDS * size)).cast("q"), None)
     lookout = Lookout(rank, size, started.host)
-    wires = started.join(job.time_limit_s)
+    try:
+        wires = started.join(job.time_limit_s)
+    except BaseException:
+        lookout.end(at_once=True)
+        raise
     progress = RemoteProgress(rank, size, board, wires, job.time_limit_s)
     address = lookout.address(started.address()) if rank == 0 else ""
     lookout.watch(_of_rank_0(address, wires, rank, size), progress.lose)
     origin_s = _common_origin_s(wires, rank, size)
-    numbers = json.loads(_of_rank_0(json.dumps(job.settings.rates.numbers), wires, rank, size))
-    alpha_s, beta_s_per_byte, gamma_s_per_byte = numbers  # no text: a file's name may be long
-    rates = Rates(alpha_s, beta_s_per_byte, gamma_s_per_byte, "of rank 0")
-    settings = replace(job.settings, rates=rates)  # every computer has its own fit, or none
+    settings = _settings_of_rank_0(job.settings, wires, rank, size)
     progress.connect()
     timer, sites = progress.end_at_deadline(), Sites()
     try:
         context = RankContext(
             progress, None, settings, origin_s, fail=progress.stop, sites=sites
         )  # fmt: skip
-        with inside_worker(rank), surroundings(job.settings.seed) as around:
+        with inside_worker(rank), surroundings(settings.seed) as around:
             # As every rank anywhere, and what it returns is of a class that rank 0 knows.
             fn, args = load_call(pack_call(job.fn, job.args, alike=True), rank)
             around.seed_again()  # loading may have drawn
@@ -102,7 +104,7 @@ def take_part(job: Job, started: Started | None = None) -> Result:
     finally:
         timer.cancel()
         lookout.end()
-    return _result(job, reports, started.backend)
+    return _result(settings, reports, started.backend)
 
 
 def _call(fn: Callable[..., Any], args: tuple[Any, ...], context: RankContext) -> list[Done | None]:
@@ -143,6 +145,18 @@ def _of_rank_0(text: str, wires: Wires, rank: int, size: int) -> str:
     for peer in range(1, size):
         wires.send(payload, peer, 0, on_device=False).wait()
     return text
+
+
+def _settings_of_rank_0(settings: Settings, wires: Wires, rank: int, size: int) -> Settings:
+    """Return rank 0's settings, but for those that only a launcher goes by.
+
+    Every computer has its own fit of rates, or none, and programs that seed themselves by the clock
+    would each have another seed.
+    """
+    told = settings.eager_bytes, settings.seed, settings.trace, settings.rates.numbers
+    eager_bytes, seed, trace, numbers = json.loads(_of_rank_0(json.dumps(told), wires, rank, size))
+    rates = Rates(*numbers, "of rank 0")  # no text: a file's name may be long
+    return replace(settings, eager_bytes=eager_bytes, seed=seed, trace=trace, rates=rates)
 
 
 def _common_origin_s(wires: Wires, rank: int, size: int) -> float:
@@ -251,7 +265,7 @@ def _of_both(
     return both
 
 
-def _result(job: Job, reports: list[Done | None], backend: str) -> Result:
+def _result(settings: Settings, reports: list[Done | None], backend: str) -> Result:
     known = {rank: report for rank, report in enumerate(reports) if report is not None}
     values = [
         None if report is None else load_value(report.value, rank)
@@ -259,7 +273,7 @@ def _result(job: Job, reports: list[Done | None], backend: str) -> Result:
     ]
     elapsed_s = max(report.ended_s for report in known.values())
     trace = None
-    if job.settings.trace:
+    if settings.trace:
         recorders = [
             Recorder(rank) if report is None else report.recorder
             for rank, report in enumerate(reports)

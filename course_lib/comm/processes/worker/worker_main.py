@@ -51,6 +51,8 @@ def _redirect(outputs: dict[str, Any]) -> None:
             fd, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
         )
         setattr(sys, name, stream)
+        # As in any program, what Python began with stays: a learner may wrap its buffer anew.
+        setattr(sys, f"__{name}__", stream)
 
 
 def _keep_for_itself(pipes: WorkerPipes) -> None:
