@@ -126,6 +126,12 @@ def name_of(function):
     return getattr(function, "__name__", None)
 
 
+def lead_nowhere():
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)
+
+
 def change_language():
     locale.setlocale(
         locale.LC_CTYPE, "C" if locale.setlocale(locale.LC_CTYPE) != "C" else "C.UTF-8"
@@ -220,6 +226,11 @@ CHANGES = {
     "how large stacks of threads are": (
         lambda: threading.stack_size(2**20), stack_size
     ),
+    "what the thread is called": (
+        lambda: setattr(threading.current_thread(), "name", "a rank's own"),
+        lambda: threading.current_thread().name,
+    ),
+    "where output and errors lead": (lead_nowhere, lambda: os.fstat(1).st_ino),
     "the language of texts": (change_language, lambda: locale.setlocale(locale.LC_ALL)),
     "the working directory": (lambda: os.chdir("/"), os.getcwd),
     "redirected input": (lambda: setattr(sys, "stdin", Never()), lambda: id(sys.stdin)),
@@ -357,6 +368,7 @@ SHARED = {
     "who profiles new threads", "how far back coroutines know their origin",
     "how large stacks of threads are", "limits of the process", "whether crashes are told",
     "letters that the output does not know", "how threads are started",
+    "what the thread is called", "where output and errors lead",
 }  # fmt: skip
 
 
@@ -800,6 +812,7 @@ def failing(comm, how):
     ],
 )  # fmt: skip
 def test_the_callers_own_comes_back_however_a_run_ends(how, error):
+    simulate(failing, "ends well")  # loads modules, some of which filter warnings for good
     random.seed(1)
     np.random.seed(1)
     np.random.randn()  # half of a pair is left

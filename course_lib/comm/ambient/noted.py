@@ -88,7 +88,11 @@ class StreamAttribute(Attribute):
 
     Parameters
     ----------
-    what, module, name
+    what : str
+        See ``Attribute``.
+    module : module
+        See ``Attribute``.
+    name : str
         See ``Attribute``.
     """
 
