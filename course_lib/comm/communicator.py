@@ -79,7 +79,7 @@ def in_another_thread(rank: int, verb: str, name: str) -> RuntimeError:
 
 
 class _Fixed:
-    """An attribute that nobody sets: it is read in ``__dict__``, as fast as any other."""
+    """An attribute that nobody sets; it is read in ``__dict__``."""
 
     def __set_name__(self, _: type, name: str) -> None:
         """Learn what it is called."""
@@ -179,6 +179,7 @@ class Communicator(ABC):
         sites: Sites | None = None,
     ) -> None:
         self.__dict__.update(rank=rank, size=size, incarnation=0, device="cpu")
+        self._rank, self._size = rank, size  # the same, for what every message asks for
         self.name = name
         self._members = range(size) if members is None else members
         self._seed = seed
@@ -242,7 +243,7 @@ class Communicator(ABC):
         if self._computing:
             self._no_compute("send")
         data, kind = self._to_data(array)
-        dst = check_peer("dst", dst, self.rank, self.size)
+        dst = check_peer("dst", dst, self._rank, self._size)
         self._send(data, envelope(check_tag(tag), data.dtype, data.shape, kind), dst)
 
     def recv(
@@ -277,7 +278,7 @@ class Communicator(ABC):
         """
         if self._computing:
             self._no_compute("recv")
-        src = check_peer("src", src, self.rank, self.size)
+        src = check_peer("src", src, self._rank, self._size)
         data, sent = self._recv(src, self._check_out(out, op), op, check_tag(tag))
         return self._wrap(data, sent.kind) if out is None else out
 
@@ -324,7 +325,7 @@ class Communicator(ABC):
         """
         self._no_compute("isend")
         data, kind = self._to_data(array)
-        dst = check_peer("dst", dst, self.rank, self.size)
+        dst = check_peer("dst", dst, self._rank, self._size)
         return self._isend(data, envelope(check_tag(tag), data.dtype, data.shape, kind), dst)
 
     def irecv(
@@ -360,7 +361,7 @@ class Communicator(ABC):
             If an argument is unusable; nothing will be received.
         """
         self._no_compute("irecv")
-        src = check_peer("src", src, self.rank, self.size)
+        src = check_peer("src", src, self._rank, self._size)
         buffer = self._check_out(out, op)
         if buffer is not None:
             self._refuse_promised(buffer)
@@ -459,8 +460,8 @@ class Communicator(ABC):
         if self._computing:
             self._no_compute("sendrecv")
         data, kind = self._to_data(array)
-        dst = check_peer("dst", dst, self.rank, self.size)
-        src = check_peer("src", src, self.rank, self.size)
+        dst = check_peer("dst", dst, self._rank, self._size)
+        src = check_peer("src", src, self._rank, self._size)
         buffer = self._check_out(out, op)
         if buffer is not None and self._overlap(buffer, data):
             raise ValueError(

@@ -80,16 +80,16 @@ class MessagingCommunicator(Communicator):
         poster, nic = message.poster, self.nic
         if nic.sends_free_s > now_s:  # something else of this rank is leaving
             nic.enqueue(message, receiver)
-            poster.sends_to = receiver.rank
+            poster.sends_to = receiver._rank
             poster.open_parts += 1
             return
-        hears, messages = receiver.listens_to, receiver.inbox.get(self.rank)
+        hears, messages = receiver.listens_to, receiver.inbox[self._rank]
         if messages and messages[0] is not message:  # those before it have not been received
             hears = None
-        elif receiver.posted and receiver.posted.get(self.rank):
+        elif receiver.posted and receiver.posted.get(self._rank):
             hand_over(message, receiver, now_s)
             return
-        if hears == self.rank or hears == ANY:
+        if hears == self._rank or hears == ANY:
             if messages:
                 messages.popleft()
             free_s = self._transfer(message, receiver, now_s)
@@ -100,13 +100,13 @@ class MessagingCommunicator(Communicator):
                 nic.release(messages, receiver)
         else:
             lay_there, is_behind = message.lies_there, False
-            if not lay_there:  # small ones, too, leave after those before them
-                messages = receiver.inbox[self.rank]
-                is_behind = len(messages) > 0 and messages[-1].arrived_s == math.inf
+            if not lay_there:
+                if messages:  # small ones, too, leave after those before them
+                    is_behind = messages[-1].arrived_s == math.inf
                 messages.append(message)
                 message.lies_there = True
             if is_behind or message.data.nbytes > self.world.eager_bytes:
-                poster.sends_to = receiver.rank
+                poster.sends_to = receiver._rank
                 poster.open_parts += 1
                 return
             free_s = self._transfer(message, receiver, now_s)

@@ -155,7 +155,8 @@ def _settings_of_rank_0(settings: Settings, wires: Wires, rank: int, size: int) 
     """
     told = settings.eager_bytes, settings.seed, settings.trace, settings.rates.numbers
     eager_bytes, seed, trace, numbers = json.loads(_of_rank_0(json.dumps(told), wires, rank, size))
-    rates = Rates(*numbers, "of rank 0")  # no text: a file's name may be long
+    alpha_s, beta_s_per_byte, gamma_s_per_byte = numbers  # no text: a file's name may be long
+    rates = Rates(alpha_s, beta_s_per_byte, gamma_s_per_byte, "of rank 0")
     return replace(settings, eager_bytes=eager_bytes, seed=seed, trace=trace, rates=rates)
 
 
