@@ -130,7 +130,10 @@ def uv_files(environ: dict[str, str]) -> list[Path]:
     """List the files in which uv finds the user's settings."""
     homes = [Path("/etc"), Path(environ.get("XDG_CONFIG_HOME", Path.home() / ".config"))]
     homes += [Path(environ[name]) for name in ("APPDATA", "PROGRAMDATA") if name in environ]
+    if sys.platform != "win32":
+        homes += map(Path, (environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":"))
     files = [home / "uv" / "uv.toml" for home in homes]
+    files += [folder / "uv.toml" for folder in (Path.cwd(), *Path.cwd().parents)]
     if environ.get("UV_CONFIG_FILE"):
         files = [Path(environ["UV_CONFIG_FILE"])]  # which stands in for all others
     return [file for file in files if file.is_file()]

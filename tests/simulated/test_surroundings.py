@@ -314,6 +314,10 @@ CHANGES = {
     "whether torch repeats its warnings": (
         lambda: torch.set_warn_always(True), torch.is_warn_always_enabled
     ),
+    "why hooks of saved tensors are refused": (
+        lambda: torch._C._autograd._saved_tensors_hooks_disable("no!"),
+        torch._C._autograd._saved_tensors_hooks_get_disabled_error_message,
+    ),
     "torch's search for anomalies": (
         lambda: torch.autograd.set_detect_anomaly(True), torch.is_anomaly_enabled
     ),
@@ -1279,3 +1283,24 @@ assert drawn == torch.rand(1).item()
 @pytest.mark.slow
 def test_a_rank_may_be_the_first_to_load_torch():
     subprocess.run([sys.executable, "-c", LATE], check=True, timeout=120)
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
+def test_whether_nan_is_an_anomaly_is_the_callers_and_each_ranks_own():
+    def searching(comm):
+        with torch.autograd.detect_anomaly(check_nan=comm.rank == 0):
+            comm.barrier()
+            return torch.is_anomaly_check_nan_enabled()
+
+    torch.autograd.set_detect_anomaly(True, check_nan=False)
+    try:
+        assert simulate(searching).values == [True, False]
+        assert torch.is_anomaly_enabled()
+        assert not torch.is_anomaly_check_nan_enabled()
+    finally:
+        torch.autograd.set_detect_anomaly(False)
+
+
+def test_a_program_may_have_replaced_its_environment_by_a_dict(monkeypatch):
+    monkeypatch.setattr(os, "environ", {**os.environ, "COURSE_TEST": "here"})
+    assert simulate(lambda comm: os.environ["COURSE_TEST"]).values == ["here"] * 2

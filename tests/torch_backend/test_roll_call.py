@@ -21,6 +21,11 @@ def numbers(comm):
     import numpy as np
     return comm.rank, float(np.random.rand())
 
+def works(comm):
+    for _ in range(200):
+        time.sleep(0.02)
+        comm.barrier()
+
 def say(*what):
     sys.stdout.write(json.dumps([RANK, *what]) + "\\n")
     sys.stdout.flush()
@@ -48,6 +53,12 @@ else:
     time.sleep(1.5)
 attempt("interrupted")
 attempt("all again")
+try:
+    if RANK == 1:
+        threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    run(works, backend="torch")
+except BaseException as error:
+    say("at work", type(error).__name__, str(error))
 if first.is_whole:
     attempt("only where it is whole")
 """
@@ -83,6 +94,10 @@ def test_who_does_not_come_to_a_run_is_named_on_all_others(tmp_path):
     assert kind == "LaunchError"
     assert text.startswith("rank 1 was interrupted while it waited for the others")
     assert [told["all again", rank][0] for rank in (0, 1)] == ["went well"] * 2
+    kind, text = told["at work", 1]
+    assert kind == "KeyboardInterrupt"
+    assert text.startswith("the run was interrupted; rank 1 was at script.py, line ")
+    assert "rank 1" in told["at work", 0][1]
     kind, text, taken_s = told["only where it is whole", 0]
     assert kind == "LaunchError"
     assert text.startswith("rank 1 has ended and will not come to this run(); every rank's program")

@@ -64,7 +64,7 @@ def of_python(seed: int) -> list[Entry]:
         Warnings(),
         Loggers(),
         # Programs tell themselves by them who they are: os.environ["LOCAL_RANK"].
-        Environment(),
+        *([Environment()] if hasattr(os.environ, "_data") else []),  # else it was replaced
         # Each rank seeds them, or not, and draws its own numbers.
         *generators(seed),
         *given_back(),

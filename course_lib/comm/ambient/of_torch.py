@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from course_lib.comm.ambient.entries import Entry, Setting, function_of
@@ -47,6 +48,13 @@ def of_torch(torch: Any, n_threads: int | None = None) -> list[Entry]:
         DispatchModes(torch),
         SavedTensorHooks(torch),
         Transforms(torch),
+        Called(
+            "why hooks of saved tensors are refused", "flow", "refusal",
+            inner._autograd._saved_tensors_hooks_get_disabled_error_message,
+            partial(_refuse_hooks, inner._autograd._saved_tensors_hooks_disable,
+                    inner._autograd._saved_tensors_hooks_enable),
+            (inner._autograd, "_saved_tensors_hooks_disable"), value=None,
+        ),
         snapshot.sees(Setting(
             "torch's default dtype", "rank", "default_dtype", torch.get_default_dtype,
             torch.set_default_dtype, torch.float32,
@@ -57,10 +65,7 @@ def of_torch(torch: Any, n_threads: int | None = None) -> list[Entry]:
             "whether torch repeats its warnings", "rank", "repeats_warnings", inner._get_warnAlways,
             torch.set_warn_always, False,
         ),
-        Setting(
-            "torch's search for anomalies", "rank", "anomalies", torch.is_anomaly_enabled,
-            torch.set_anomaly_enabled, False,
-        ),
+        Anomalies(torch),
         Called(
             "whether the smallest numbers are zero", "flow", "flushes", _flushes,
             torch.set_flush_denormal, (torch, "set_flush_denormal"), value=False,
@@ -92,6 +97,35 @@ def half_way(torch: Any) -> Callable[[], bool]:
 
 def _flushes() -> bool:
     return sys.float_info.min / 2 == 0
+
+
+def _refuse_hooks(
+    disable: Callable[[str], None], enable: Callable[[], None], own: str | None
+) -> None:
+    if own is None:
+        enable()
+    else:
+        disable(own)
+
+
+class Anomalies(Setting):
+    """Whether torch searches for anomalies, and whether NaN is one."""
+
+    def __init__(self, torch: Any) -> None:
+        super().__init__(
+            "torch's search for anomalies", "rank", "anomalies", torch.is_anomaly_enabled,
+            torch.set_anomaly_enabled, False,
+        )  # fmt: skip
+        self._counts_nan = torch.is_anomaly_check_nan_enabled
+
+    def put_aside(self) -> Any:
+        """Search no more; return what it was."""
+        counts_nan = self._counts_nan()
+        return super().put_aside(), counts_nan
+
+    def put_back(self, own: Any) -> None:
+        """Search again."""
+        self._write(*own)
 
 
 class Deterministic(Setting):

@@ -21,6 +21,7 @@ from course_lib.comm.collective_order import Sites, mismatch, site_of
 from course_lib.comm.communicator import WORLD
 from course_lib.comm.errors import CollectiveMismatchError, PeerFinishedError, RunError
 from course_lib.comm.failures import Failure, to_error
+from course_lib.comm.frames import place, user_frame
 from course_lib.comm.job import Job
 from course_lib.comm.processes.launcher.launcher import out_of_step, unreceived
 from course_lib.comm.processes.memory.wait_board import WaitBoard
@@ -214,7 +215,10 @@ def _told(
         return progress.lost
     failure = Failure.of(error, progress.rank, time_s)
     progress.tell_failure(pickle.dumps(failure))
-    if issubclass(kind, RunError | KeyboardInterrupt) and not issubclass(kind, PeerFinishedError):
+    if issubclass(kind, KeyboardInterrupt):
+        where = place(user_frame(failure.frames))
+        return KeyboardInterrupt(f"the run was interrupted; rank {progress.rank} was at {where}")
+    if issubclass(kind, RunError) and not issubclass(kind, PeerFinishedError):
         return error
     return to_error(failure)  # says where
 

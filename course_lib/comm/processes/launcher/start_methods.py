@@ -170,7 +170,11 @@ def start_process(worker: Any) -> None:
         If the system has no room for it, or the fork server has ended, or does not answer.
     """
     _check_room_for_files()
-    with PROCESS_LOCK, interrupts_held_back():
+    # All ranks are to walk a set of names in one order, as copies of one fork server do. The worker
+    # forgets the variable when it takes on the program's.
+    alike = os.environ.get("PYTHONHASHSEED", "random") not in ("", "random")
+    hashes = nullcontext() if alike else _variable("PYTHONHASHSEED", "0")
+    with PROCESS_LOCK, interrupts_held_back(), hashes:
         _starting.without_main = True
         try:
             with answering() if worker._start_method == "forkserver" else nullcontext():

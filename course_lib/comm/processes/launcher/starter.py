@@ -20,6 +20,7 @@ from course_lib.comm.processes.memory.shared_memory import (
 )
 from course_lib.comm.processes.rank.transport import Transport
 from course_lib.comm.processes.worker.control import PackedCall
+from course_lib.comm.processes.worker.inherited import Inherited
 from course_lib.comm.processes.worker.setup import Setup, Shared
 
 __all__ = ["Starter", "share"]
@@ -83,7 +84,7 @@ class Starter:
         self._settings = job.settings
         self._shared = shared
         self._transport = pickle.dumps(transport)
-        self._environment: dict[str, str] = {}
+        self._inherited: Inherited
         self._request = b""
         self._feeders: list[threading.Thread] = []
 
@@ -92,7 +93,7 @@ class Starter:
         interrupts: WakingInterrupts,
     ) -> None:  # fmt: skip
         """Start all workers and hand them the function, unless the user presses Ctrl-C."""
-        self._environment = environment
+        self._inherited = Inherited(environment)
         request = pickle.dumps(PackedCall(call), pickle.HIGHEST_PROTOCOL)
         if self._settings.survive:
             self._request = request
@@ -115,7 +116,7 @@ class Starter:
     def _start(self, worker: WorkerHandle, incarnation: int = 0) -> None:
         try:
             setup = Setup(
-                worker.rank, self._settings, self._environment, self._shared,
+                worker.rank, self._settings, self._inherited, self._shared,
                 worker.open_pipes(), self._transport, incarnation,
             )  # fmt: skip
             worker.start(setup)

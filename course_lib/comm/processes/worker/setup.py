@@ -1,7 +1,7 @@
 """What a worker is born with. Unpickling it in a worker loads nothing that computes."""
 
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
@@ -10,6 +10,7 @@ from multiprocess.reduction import ForkingPickler
 
 from course_lib.comm.processes.memory.shared_arrays import Arena
 from course_lib.comm.processes.memory.shared_memory import Event, Segment, Semaphore
+from course_lib.comm.processes.worker.inherited import Inherited
 from course_lib.comm.settings import Settings
 
 __all__ = ["Setup", "Shared", "WorkerPipes"]
@@ -79,8 +80,8 @@ class Setup:
         Which one it is.
     settings : Settings
         The run's.
-    environment : mapping
-        The launcher's environment variables; a fork server has older ones.
+    inherited : Inherited
+        What the launcher's process has; a fork server has it as it was.
     shared : Shared
         The memory and the semaphores.
     pipes : WorkerPipes
@@ -93,7 +94,7 @@ class Setup:
 
     rank: int
     settings: Settings
-    environment: Mapping[str, str]
+    inherited: Inherited
     shared: Shared
     pipes: WorkerPipes
     transport: bytes

@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 from course_lib.comm.processes.worker.setup import Setup, WorkerPipes
@@ -24,22 +23,13 @@ def enter(setup: Setup) -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
     _redirect(setup.pipes.outputs)
     _keep_for_itself(setup.pipes)
-    _take_on(setup.environment)
+    setup.inherited.take_on()
     from course_lib.comm.processes.worker.before_loading import make_ready
 
     make_ready()  # before the libraries it concerns
     from course_lib.comm.processes.worker.worker import work
 
     work(setup)
-
-
-def _take_on(environment: Mapping[str, str]) -> None:
-    """Have these variables; most of them the fork server has had, and its copy has them already."""
-    for name in os.environ.keys() - environment.keys():
-        del os.environ[name]
-    os.environ.update(
-        {name: text for name, text in environment.items() if os.environ.get(name) != text}
-    )
 
 
 def _redirect(outputs: dict[str, Any]) -> None:
