@@ -9,7 +9,7 @@ import functools
 import inspect
 import io
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from course_lib.comm.errors import NestedLaunchError, SerializationError
@@ -199,13 +199,23 @@ def _captured(fn: Any) -> dict[str, Any]:
         if not isinstance(current, types.FunctionType) or id(current) in seen:
             return
         seen.add(id(current))
-        closure = inspect.getclosurevars(current)
-        for name, value in {**closure.globals, **closure.nonlocals}.items():
+        known = current.__globals__
+        used = {name: known[name] for name in _names(current.__code__) if name in known}
+        used |= inspect.getclosurevars(current).nonlocals
+        for name, value in used.items():
             visit(value)
             found.setdefault(name, value)
 
     visit(fn)
     return found
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    """List the names in a function, also those in what it defines: a lambda, a comprehension."""
+    yield from code.co_names
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            yield from _names(part)
 
 
 def _travels(value: Any) -> bool:

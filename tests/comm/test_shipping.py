@@ -49,6 +49,14 @@ def test_a_captured_variable_that_cannot_travel_is_named_with_its_type() -> None
         pack_call(functools.partial(lambda comm, x: lock, x=1), ())
 
 
+@pytest.mark.parametrize("body", ["[lock for _ in range(1)]", "(lambda: lock)()"])
+def test_a_global_variable_is_named_also_where_a_function_inside_uses_it(body: str) -> None:
+    names: dict[str, Any] = {"lock": threading.Lock(), "__name__": "__main__"}
+    exec(f"def fn(comm):\n    return {body}", names)
+    with pytest.raises(SerializationError, match=r"fn uses the variable 'lock', a lock"):
+        pack_call(names["fn"], ())
+
+
 def test_a_variable_of_a_function_with_a_cache_is_named_too() -> None:
     lock = threading.Lock()
     cached = functools.cache(lambda: lock)
