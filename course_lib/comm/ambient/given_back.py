@@ -113,9 +113,10 @@ class Descriptors(Setting):
     def end(self, callers: Any) -> None:
         """Have them lead where they did."""
         for fd, place, kept in callers:
-            if _leads().get(fd) != place:
-                os.dup2(kept, fd)
-            os.close(kept)
+            with suppress(OSError):  # a rank has closed all files
+                if _leads().get(fd) != place:
+                    os.dup2(kept, fd)
+                os.close(kept)
 
 
 def _leads() -> dict[int, tuple[int, int]]:

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from course_lib.comm.ambient.entries import Entry, Setting, function_of
@@ -48,13 +47,7 @@ def of_torch(torch: Any, n_threads: int | None = None) -> list[Entry]:
         DispatchModes(torch),
         SavedTensorHooks(torch),
         Transforms(torch),
-        Called(
-            "why hooks of saved tensors are refused", "flow", "refusal",
-            inner._autograd._saved_tensors_hooks_get_disabled_error_message,
-            partial(_refuse_hooks, inner._autograd._saved_tensors_hooks_disable,
-                    inner._autograd._saved_tensors_hooks_enable),
-            (inner._autograd, "_saved_tensors_hooks_disable"), value=None,
-        ),
+        RefusedHooks(inner._autograd),
         snapshot.sees(Setting(
             "torch's default dtype", "rank", "default_dtype", torch.get_default_dtype,
             torch.set_default_dtype, torch.float32,
@@ -99,13 +92,23 @@ def _flushes() -> bool:
     return sys.float_info.min / 2 == 0
 
 
-def _refuse_hooks(
-    disable: Callable[[str], None], enable: Callable[[], None], own: str | None
-) -> None:
-    if own is None:
-        enable()
-    else:
-        disable(own)
+class RefusedHooks(Called):
+    """Why hooks of saved tensors are refused, in ``disable_saved_tensors_hooks``."""
+
+    def __init__(self, hooks: Any) -> None:
+        self._enable = hooks._saved_tensors_hooks_enable
+        self._disable = hooks._saved_tensors_hooks_disable
+        super().__init__(
+            "why hooks of saved tensors are refused", "flow", "refusal",
+            hooks._saved_tensors_hooks_get_disabled_error_message, self._refuse,
+            (hooks, "_saved_tensors_hooks_disable"), value=None,
+        )  # fmt: skip
+
+    def _refuse(self, why: str | None) -> None:
+        if why is None:
+            self._enable()
+        else:
+            self._disable(why)
 
 
 class Anomalies(Setting):

@@ -1,13 +1,13 @@
 """What a process has from the program that starts it; copies of a fork server have it from that.
 
-The server was started for an earlier run, perhaps, and the program may have set a limit since.
+The server was started for an earlier run, perhaps. Limits are not among what is taken on: the
+program may have lowered its own for what it does itself.
 """
 
 import os
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 __all__ = ["Inherited"]
@@ -17,15 +17,6 @@ def _umask() -> int:
     mask = os.umask(0o077)  # it can only be read by setting it
     os.umask(mask)
     return mask
-
-
-def _limits() -> dict[int, tuple[int, int]]:
-    if sys.platform == "win32":
-        return {}
-    import resource
-
-    kinds = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
-    return {kind: resource.getrlimit(kind) for kind in kinds}
 
 
 @dataclass(frozen=True)
@@ -38,13 +29,10 @@ class Inherited:
         Of the environment.
     umask : int
         Who may not read new files.
-    limits : dict of int to (int, int)
-        What the system grants: soft and hard; empty on Windows.
     """
 
     variables: Mapping[str, str]
     umask: int = field(default_factory=_umask)
-    limits: Mapping[int, tuple[int, int]] = field(default_factory=_limits)
 
     def take_on(self) -> None:
         """Have it in this process; of most a fork server's copy has it already."""
@@ -55,13 +43,7 @@ class Inherited:
         )
         os.umask(self.umask)
         if sys.platform != "win32":
-            import resource
-
             time.tzset()
-            for kind, limits in self.limits.items():
-                if resource.getrlimit(kind) != limits:
-                    with suppress(OSError, ValueError):  # a hard one cannot be raised again
-                        resource.setrlimit(kind, limits)
         if "tempfile" in sys.modules:
             import tempfile
 
