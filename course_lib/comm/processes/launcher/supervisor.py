@@ -89,8 +89,13 @@ class Supervisor:
         self.origin_s = time.perf_counter()
         self._name = f"{os.getpid()}-{next(_runs)}"
         self._interrupts = interrupts
-        self.workers = [WorkerHandle(rank, context) for rank in range(self.size)]
+        # First the memory: where there is none for so many workers, it is refused at once.
         self._shared = share(transport, self.size, context, lasting=job.settings.survive)
+        try:
+            self.workers = [WorkerHandle(rank, context) for rank in range(self.size)]
+        except BaseException:
+            self._shared.close()
+            raise
         self._starter = Starter(job, self._shared, transport)
         self.losses: Losses | None = None
         if job.settings.survive:
