@@ -148,4 +148,5 @@ def test_a_page_moves_offline_and_the_search_finds(site, loaded):
     page.get_by_label("Search the course").fill("rendezvous")
     page.keyboard.press("Enter")
     page.locator("#search-results li a", has_text="Glossary").first.wait_for()  # one by one
+    assert "Glossary" in page.locator("#search-results").inner_text()
     assert complaints == []

@@ -28,6 +28,7 @@ from course_lib.comm.ambient.notes import (
 )
 from course_lib.comm.ambient.registries import Registries
 from course_lib.comm.result import THREADS_OF_RANKS, runs_ranks
+from course_lib.comm.umask import current_umask
 
 __all__ = ["of_asyncio", "of_python", "of_socket"]
 
@@ -49,7 +50,7 @@ def of_python(seed: int) -> list[Entry]:
         ListAttribute("arguments of the program", sys, "argv"),
         ListAttribute("where modules are found", sys, "path"),
         Called("the working directory", "rank", "cwd", _here, _go, (os, "chdir"), (os, "fchdir")),
-        Called("who may read new files", "rank", "umask", _umask, os.umask, (os, "umask")),
+        Called("who may read new files", "rank", "umask", current_umask, os.umask, (os, "umask")),
         Called("the language of texts", "rank", "locale", _locale, _speak, (locale, "setlocale")),
         Called(
             "how long a number may be as a text", "rank", "digits", sys.get_int_max_str_digits,
@@ -140,12 +141,6 @@ def _here() -> str | None:
 def _go(there: str | None) -> None:
     if there is not None:
         os.chdir(there)
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)  # it can only be read by setting it
-    os.umask(mask)
-    return mask
 
 
 def _locale() -> str:

@@ -10,7 +10,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -170,14 +170,10 @@ def start_process(worker: Any) -> None:
         If the system has no room for it, or the fork server has ended, or does not answer.
     """
     _check_room_for_files()
-    # All ranks are to walk a set of names in one order, as copies of one fork server do. The worker
-    # forgets the variable when it takes on the program's.
-    alike = os.environ.get("PYTHONHASHSEED", "random") not in ("", "random")
-    hashes = nullcontext() if alike else _variable("PYTHONHASHSEED", "0")
-    with PROCESS_LOCK, interrupts_held_back(), hashes:
+    with PROCESS_LOCK, interrupts_held_back():
         _starting.without_main = True
         try:
-            with answering() if worker._start_method == "forkserver" else nullcontext():
+            with answering() if worker._start_method == "forkserver" else _alike_hashes():
                 worker.start()
         except (OSError, EOFError, MemoryError, LaunchError) as error:
             cause = error.__cause__ or error
@@ -185,6 +181,19 @@ def start_process(worker: Any) -> None:
             raise
         finally:
             _starting.without_main = False
+
+
+@contextmanager
+def _alike_hashes() -> Iterator[None]:
+    """Have spawned workers walk a set of names in one order, as copies of one fork server do.
+
+    A worker forgets the variable when it takes on the program's.
+    """
+    if os.environ.get("PYTHONHASHSEED", "random") not in ("", "random"):
+        yield
+        return
+    with _variable("PYTHONHASHSEED", "0"):
+        yield
 
 
 def _check_room_for_files() -> None:

@@ -10,13 +10,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from course_lib.comm.umask import current_umask
+
 __all__ = ["Inherited"]
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)  # it can only be read by setting it
-    os.umask(mask)
-    return mask
 
 
 @dataclass(frozen=True)
@@ -32,7 +28,7 @@ class Inherited:
     """
 
     variables: Mapping[str, str]
-    umask: int = field(default_factory=_umask)
+    umask: int = field(default_factory=current_umask)
 
     def take_on(self) -> None:
         """Have it in this process; of most a fork server's copy has it already."""
