@@ -78,23 +78,16 @@ def in_another_thread(rank: int, verb: str, name: str) -> RuntimeError:
     )
 
 
-class _Fixed:
-    """An attribute that nobody sets; it is read in ``__dict__``."""
+def _fixed(name: str, read: "Callable[[Communicator], Any]") -> Any:
+    """Make an attribute that the run sets, and nobody else."""
 
-    def __set_name__(self, _: type, name: str) -> None:
-        """Learn what it is called."""
-        self._name = name
-
-    def __set__(self, comm: "Communicator", value: Any) -> NoReturn:
-        """Refuse."""
+    def refuse(comm: "Communicator", value: Any) -> NoReturn:
         raise AttributeError(
-            f"comm.{self._name} is what the run has made it, {getattr(comm, self._name)!r}, and "
-            f"cannot be set, got {value!r}; to compare the two, write =="
+            f"comm.{name} is what the run has made it, {read(comm)!r}, and cannot be set, got "
+            f"{value!r}; to compare the two, write =="
         )
 
-
-def _fixed() -> Any:
-    return _Fixed()
+    return property(read, refuse)
 
 
 @uncompiled_methods
@@ -156,11 +149,22 @@ class Communicator(ABC):
         Where this worker's arrays live, ``"cpu"`` but where a GPU is used.
     """
 
-    rank: int = _fixed()
-    size: int = _fixed()
-    incarnation: int = _fixed()
+    # Slots, because every message goes through them; and an object whose attributes lie in a dict
+    # has its methods looked up anew at every call.
+    __slots__ = (
+        "_computing", "_device", "_family", "_incarnation", "_last_stamp", "_marks", "_members",
+        "_n_splits", "_n_started", "_next_number", "_promised", "_rank", "_rates", "_rng", "_seed",
+        "_sites", "_size", "_stamp", "_stamped_on", "_stays_usual", "name",
+    )  # fmt: skip
+    rank: int = _fixed("rank", lambda comm: comm._rank)
+    size: int = _fixed("size", lambda comm: comm._size)
+    incarnation: int = _fixed("incarnation", lambda comm: comm._incarnation)
     survives: bool = False
-    device: str = _fixed()
+    device: str = _fixed("device", lambda comm: comm._device)
+    _rank: int
+    _size: int
+    _incarnation: int
+    _device: str
     _rates: Rates
     _records = True
 
@@ -178,8 +182,7 @@ class Communicator(ABC):
         members: Sequence[int] | None = None,
         sites: Sites | None = None,
     ) -> None:
-        self.__dict__.update(rank=rank, size=size, incarnation=0, device="cpu")
-        self._rank, self._size = rank, size  # the same, for what every message asks for
+        self._rank, self._size, self._incarnation, self._device = rank, size, 0, "cpu"
         self.name = name
         self._members = range(size) if members is None else members
         self._seed = seed

@@ -171,7 +171,7 @@ class Losses:
         self.incarnations[rank] += 1
         del self.reasons[rank]
         comm = self._world.everybody.comms[rank]
-        comm.__dict__["incarnation"] = self.incarnations[rank]
+        comm._incarnation = self.incarnations[rank]
         self._world.restart(rank, now_s)
         self.happened.append(Fault(rank, RESTARTED, f"rank {rank} was started again", now_s))
 

@@ -48,6 +48,10 @@ class MessagingCommunicator(Communicator):
         How many of the group's ``refusals`` it has been told.
     """
 
+    __slots__ = (
+        "awaited_by", "flow", "group", "inbox", "listens_to", "log", "mail", "message", "n_refused",
+        "nic", "peers", "posted", "run_rank", "world",
+    )  # fmt: skip
     flow: Flow
 
     def __init__(self, group: Group, rank: int, world: "EventLoop") -> None:

@@ -32,7 +32,7 @@ class TorchCommunicator(ProcessCommunicator):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.__dict__["device"] = self._progress.wires.device
+        self._device = self._progress.wires.device
 
     def quietly_report(self, data: NDArray[Any]) -> None:
         """Send rank 0 what no function has sent."""

@@ -50,7 +50,7 @@ class SurvivingCommunicator(ProcessCommunicator):
         members: Sequence[int] | None = None,
     ) -> None:
         super().__init__(context, flow, name, members)
-        self.__dict__["incarnation"] = self._progress.incarnation
+        self._incarnation = self._progress.incarnation
         self._progress.members[name] = tuple(self._members)
         if self._progress.recorder is None:
             self._progress.record_with(context.recorder)
