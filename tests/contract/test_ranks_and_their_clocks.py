@@ -31,6 +31,19 @@ def test_values_come_back_by_rank(world, workers):
     assert result.trace.n_messages == 0
 
 
+@pytest.mark.parametrize("what", ["rank", "size", "incarnation", "device"])
+def test_what_a_communicator_is_cannot_be_set(world, what):
+    def assign(comm):
+        before = getattr(comm, what)
+        with pytest.raises(AttributeError) as told:
+            setattr(comm, what, 1)
+        return str(told.value), getattr(comm, what) == before
+
+    for told, stays in world(assign).values:
+        assert told.startswith(f"comm.{what} is what the run has made it") and "got 1" in told
+        assert stays
+
+
 def test_nobody_leaves_a_barrier_before_all_have_entered(world):
     def meet(comm):
         times = []
