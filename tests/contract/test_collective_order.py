@@ -213,6 +213,20 @@ def test_what_is_said_in_other_words_is_no_other_collective(world):
     assert world(work).values == [expected] * 2
 
 
+def test_who_has_never_started_a_function_is_in_no_collective_of_it(world):
+    def work(comm):
+        part = comm.split(color=comm.rank // 3)
+        if part.rank == 0 < part.size - 1:
+            part.start(lambda child: child.start(broadcast_tree, np.zeros(2)).wait())
+
+    with pytest.warns(UnreceivedMessagesWarning) as told:
+        world(work, workers=4)
+    assert [str(warning.message).partition("; ")[2] for warning in told] == [
+        "rank 0 was last in broadcast_tree #0 on 'world/split 1 color 0/start 1/start 1', "
+        "ranks 1 and 2 in no collective"
+    ]
+
+
 def test_a_collective_that_was_refused_on_one_rank_does_not_put_it_out_of_step(world):
     def work(comm):
         if comm.rank == 1:

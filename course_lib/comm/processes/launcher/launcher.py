@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -242,11 +242,25 @@ def _received(report: Done, name: str, src: int, n_sent: int) -> int:
 
 def out_of_step(reports: dict[int, Done]) -> Iterator[str]:
     """Say of each communicator in which collectives its ranks were last, if in different ones."""
-    entered: dict[str, list[collective_order.Entered]] = defaultdict(list)
-    for rank, report in reports.items():
-        for name, stamp in report.last_stamps.items():
-            entered[name].append(collective_order.entered_with(stamp, rank, name, report.sites))
-    return map(collective_order.out_of_step, entered.values())
+    for name in dict.fromkeys(name for report in reports.values() for name in report.last_stamps):
+        yield collective_order.out_of_step([
+            collective_order.entered_with(
+                reports[rank].last_stamps.get(name, 0), rank, name, reports[rank].sites
+            )
+            for rank in _members(name, reports)
+        ])  # fmt: skip
+
+
+def _members(name: str, reports: dict[int, Done]) -> list[int]:
+    """List who has a communicator; where it was started, also those who have never started it."""
+    parent, _, last = name.rpartition("/")
+    of_parent = _members(parent, reports) if last.startswith("start ") else []
+    return [
+        rank
+        for rank, report in reports.items()
+        if name in report.last_stamps
+        or (rank in of_parent and FORGOTTEN not in report.last_stamps)  # else it may have had it
+    ]
 
 
 def _warn_of_lost_output(workers: list[WorkerHandle]) -> None:
