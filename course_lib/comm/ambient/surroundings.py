@@ -156,6 +156,8 @@ class Surroundings:
         """
         self._look_again()
         of_flow: Belongings = []
+        if self.is_usual():  # as where a rank returns
+            return of_flow
         for entry in self._of_ranks:
             if not entry.is_usual():
                 mine = of_flow if entry.whose == "flow" else of_rank
