@@ -17,7 +17,9 @@ import nbformat
 
 from benchmarks.peers import ROOT, interrupts_afterwards
 
-__all__ = ["SLOW_TO_LOAD", "jupyterlab", "opened_notebook", "run_all", "write_notebook"]
+__all__ = [
+    "SLOW_TO_LOAD", "jupyterlab", "opened_lab", "opened_notebook", "run_all", "write_notebook",
+]  # fmt: skip
 
 SLOW_TO_LOAD = "[anywidget] Failed to initialize model."
 """What the page complains of where a picture's script took longer than two seconds to load: on a
@@ -29,7 +31,13 @@ _READY = """(path) => {
   const { context, sessionContext } = window.jupyterapp?.shell?.currentWidget ?? {};
   return context?.path === path && sessionContext?.session?.kernel?.status === "idle";
 }"""
-_SHUT_DOWN = "() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()"
+_RESTORED = "() => window.jupyterapp?.restored.then(() => true)"
+_OPEN = "async (path) => void await window.jupyterapp.commands.execute('docmanager:open', { path })"
+_CLOSE = """async () => {
+  const { currentWidget } = window.jupyterapp.shell;
+  await currentWidget.sessionContext.shutdown();
+  currentWidget.dispose(); // to close it would ask whether to save it
+}"""
 _QUIET = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}
 }
@@ -111,8 +119,8 @@ def _stop(server: "subprocess.Popen[bytes]") -> None:
 
 
 @contextlib.contextmanager
-def opened_notebook(browser: Any, address: str, name: str, first: str = "") -> Iterator[Any]:
-    """Open a notebook in a page, with a kernel that is ready; nothing may leave this machine.
+def opened_lab(browser: Any, address: str, first: str = "") -> Iterator[Any]:
+    """Open JupyterLab in a page; nothing may leave this machine.
 
     The script ``first`` runs before any of the page's own.
     """
@@ -129,15 +137,23 @@ def opened_notebook(browser: Any, address: str, name: str, first: str = "") -> I
 
     page = context.new_page()
     page.route("**/*", only_local)
-    # In a workspace of its own, else JupyterLab opens what was open before, too.
-    page.goto(f"{address}lab/workspaces/{Path(name).stem}/tree/{name}?token={_TOKEN}")
-    page.wait_for_function(_READY, arg=name, timeout=1000 * _TIME_LIMIT_S)
+    # Empty, else JupyterLab opens what was open before, too.
+    page.goto(f"{address}lab?reset&token={_TOKEN}")
+    page.wait_for_function(_RESTORED, timeout=1000 * _TIME_LIMIT_S)
     try:
         yield page
-        page.evaluate(_SHUT_DOWN)
     finally:
         context.close()
     assert asked == [], asked
+
+
+@contextlib.contextmanager
+def opened_notebook(page: Any, name: str) -> Iterator[None]:
+    """Open a notebook in JupyterLab, with a kernel that is ready, and close both."""
+    page.evaluate(_OPEN, name)
+    page.wait_for_function(_READY, arg=name, timeout=1000 * _TIME_LIMIT_S)
+    yield
+    page.evaluate(_CLOSE)
 
 
 def run_all(page: Any) -> None:

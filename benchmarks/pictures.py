@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.browser import chromium, count_frames, why_missing
-from benchmarks.lab import jupyterlab, opened_notebook, run_all, write_notebook
+from benchmarks.lab import jupyterlab, opened_lab, opened_notebook, run_all, write_notebook
 from benchmarks.plan import Plan, Progress
 from benchmarks.samples import Key, Samples
 from course_lib import run
@@ -103,7 +103,7 @@ def measure_pictures(plan: Plan, progress: Progress, samples: Samples) -> None:
         with jupyterlab(Path(name)) as address:
             for round_ in range(plan.rounds):
                 progress.step("pictures: JupyterLab")
-                with opened_notebook(browser, address, _NOTEBOOK) as page:
+                with opened_lab(browser, address) as page, opened_notebook(page, _NOTEBOOK):
                     _measure_in_lab(page, round_, samples)
 
 

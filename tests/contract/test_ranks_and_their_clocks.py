@@ -40,7 +40,8 @@ def test_what_a_communicator_is_cannot_be_set(world, what):
         return str(told.value), getattr(comm, what) == before
 
     for told, stays in world(assign).values:
-        assert told.startswith(f"comm.{what} is what the run has made it") and "got 1" in told
+        assert told.startswith(f"comm.{what} is what the run has made it")
+        assert "got 1" in told
         assert stays
 
 

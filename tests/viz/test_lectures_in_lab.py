@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from authoring.build import ROOT
-from benchmarks.lab import SLOW_TO_LOAD, jupyterlab, opened_notebook, run_all
+from benchmarks.lab import SLOW_TO_LOAD, jupyterlab, opened_lab, opened_notebook, run_all
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(1200)]
 
@@ -67,23 +67,23 @@ _EXECUTE = """(code) => window.jupyterapp.shell.currentWidget.sessionContext.ses
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    home = tmp_path_factory.mktemp("lectures")
-    with jupyterlab(home) as address:
-        yield home, address
+def lab(browser, tmp_path_factory):
+    """A JupyterLab in which one lecture is opened after the other, its folder, its complaints."""
+    home, complaints = tmp_path_factory.mktemp("lectures"), []
+    with jupyterlab(home) as address, opened_lab(browser, address) as page:
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        yield page, home, complaints
 
 
-def open_and_run(browser, lab, notebook, name, then=lambda page: None):
+def open_and_run(lab, notebook, name, then=lambda page: None):
     """Run all cells of a notebook; look at every output; go to every picture and move a slider."""
-    home, address = lab
+    page, home, complaints = lab
     (home / name).mkdir()
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     nbformat.write(notebook, home / name / f"{name}.ipynb")
-    complaints = []
-    with opened_notebook(browser, address, f"{name}/{name}.ipynb") as page:
-        page.on("pageerror", lambda error: complaints.append(str(error)))
+    with opened_notebook(page, f"{name}/{name}.ipynb"):
         run_all(page)
         until_s = time.monotonic() + 300  # then the next line says which cells have not run
         while time.monotonic() < until_s and not page.evaluate(_HAS_RUN):
@@ -103,12 +103,12 @@ def open_and_run(browser, lab, notebook, name, then=lambda page: None):
 
 
 @pytest.mark.parametrize("name", WITH_EVERY_RUN)
-def test_a_lecture_runs_in_jupyterlab_and_every_picture_moves(browser, lab, name):
+def test_a_lecture_runs_in_jupyterlab_and_every_picture_moves(lab, name):
     notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
     notebook.cells = [
         cell for cell in notebook.cells if CHECKS not in cell.metadata.get("tags", [])
     ]
-    open_and_run(browser, lab, notebook, name)
+    open_and_run(lab, notebook, name)
 
 
 @pytest.mark.every_lecture
@@ -116,14 +116,14 @@ def test_a_lecture_runs_in_jupyterlab_and_every_picture_moves(browser, lab, name
 def test_every_cell_runs_in_jupyterlab_and_every_picture_is_a_page_of_its_own(
     browser, lab, screenshot, name
 ):
-    home, _ = lab
+    _, home, _ = lab
     notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
 
     def save_pages(page):
         screenshot(page, f"lab/{name}")
         assert page.evaluate(_EXECUTE, _SAVE_PAGES) == "ok"
 
-    open_and_run(browser, lab, notebook, f"all-of-{name}", save_pages)
+    open_and_run(lab, notebook, f"all-of-{name}", save_pages)
     pages = sorted((home / f"all-of-{name}").glob("page-*.html"))
     assert len(pages) >= 3
     for path in pages:

@@ -6,7 +6,14 @@ All of it in a browser whose scripts load too slowly for anywidget, as on a busy
 import pytest
 
 from benchmarks.browser import count_frames
-from benchmarks.lab import SLOW_TO_LOAD, jupyterlab, opened_notebook, run_all, write_notebook
+from benchmarks.lab import (
+    SLOW_TO_LOAD,
+    jupyterlab,
+    opened_lab,
+    opened_notebook,
+    run_all,
+    write_notebook,
+)
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -39,7 +46,8 @@ def page(browser, tmp_path_factory):
     write_notebook(home / NOTEBOOK, [CODE, EXPLORER])
     with (
         jupyterlab(home) as address,
-        opened_notebook(browser, address, NOTEBOOK, first=NO_PATIENCE) as page,
+        opened_lab(browser, address, first=NO_PATIENCE) as page,
+        opened_notebook(page, NOTEBOOK),
     ):
         page.on("pageerror", lambda error: complaints.append(str(error)))
         run_all(page)
