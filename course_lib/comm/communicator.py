@@ -78,18 +78,6 @@ def in_another_thread(rank: int, verb: str, name: str) -> RuntimeError:
     )
 
 
-def _fixed(name: str, read: "Callable[[Communicator], Any]") -> Any:
-    """Make an attribute that the run sets, and nobody else."""
-
-    def refuse(comm: "Communicator", value: Any) -> NoReturn:
-        raise AttributeError(
-            f"comm.{name} is what the run has made it, {read(comm)!r}, and cannot be set, got "
-            f"{value!r}; to compare the two, write =="
-        )
-
-    return property(read, refuse)
-
-
 @uncompiled_methods
 class Communicator(ABC):
     """How one worker talks to the others.
@@ -141,12 +129,8 @@ class Communicator(ABC):
 
     Attributes
     ----------
-    incarnation : int
-        How often this rank has been started again; 0 but in a run with ``restart``.
     survives : bool
         Whether the others go on when a rank is lost: ``survive`` of ``run``.
-    device : str
-        Where this worker's arrays live, ``"cpu"`` but where a GPU is used.
     """
 
     # Slots, because every message goes through them; and an object whose attributes lie in a dict
@@ -156,15 +140,7 @@ class Communicator(ABC):
         "_n_splits", "_n_started", "_next_number", "_promised", "_rank", "_rates", "_rng", "_seed",
         "_sites", "_size", "_stamp", "_stamped_on", "_stays_usual", "name",
     )  # fmt: skip
-    rank: int = _fixed("rank", lambda comm: comm._rank)
-    size: int = _fixed("size", lambda comm: comm._size)
-    incarnation: int = _fixed("incarnation", lambda comm: comm._incarnation)
     survives: bool = False
-    device: str = _fixed("device", lambda comm: comm._device)
-    _rank: int
-    _size: int
-    _incarnation: int
-    _device: str
     _rates: Rates
     _records = True
 
@@ -202,6 +178,26 @@ class Communicator(ABC):
         self._family: list[ref[Communicator]] = [ref(self)]
         self._sites = Sites() if sites is None else sites
         self._marks = self._sites.marks
+
+    @property
+    def rank(self) -> int:
+        """The number of this worker, 0 to ``size - 1``."""
+        return self._rank
+
+    @property
+    def size(self) -> int:
+        """How many workers there are."""
+        return self._size
+
+    @property
+    def incarnation(self) -> int:
+        """How often this rank has been started again; 0 but in a run with ``restart``."""
+        return self._incarnation
+
+    @property
+    def device(self) -> str:
+        """Where this worker's arrays live, ``"cpu"`` but where a GPU is used."""
+        return self._device
 
     def __reduce__(self) -> NoReturn:
         """Refuse to travel."""

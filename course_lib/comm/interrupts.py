@@ -228,8 +228,10 @@ class Interrupts:
         """Raise the interrupt once more, soon, if it came where Python swallows what is raised.
 
         What a weak reference calls back does so, and ``__del__``. Without this a run without an
-        end would never hear of it.
+        end would never hear of it. Who strikes does so again without being asked.
         """
+        if self._strike is not None and unraisable.exc_type is self._strike:
+            return
         if self.error is None or unraisable.exc_value is not self.error:
             self._unraisable(unraisable)
             return

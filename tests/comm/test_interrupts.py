@@ -249,6 +249,29 @@ def test_a_time_limit_wakes_up_a_rank_that_sleeps():
     assert time.monotonic() - begun_s < 20.0
 
 
+class SlowToGo:
+    def __del__(self):
+        until_s = time.perf_counter() + 0.6
+        while time.perf_counter() < until_s:
+            pass
+
+
+def test_a_time_limit_that_strikes_where_python_swallows_it_strikes_again_and_nothing_is_told(
+    monkeypatch,
+):
+    def let_go_and_loop(comm):
+        thing = SlowToGo()
+        del thing
+        while True:
+            pass
+
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    with pytest.raises(LaunchTimeout):
+        run(let_go_and_loop, workers=1, backend="simulated", time_limit_s=0.3)
+    assert told == []
+
+
 def test_a_time_limit_holds_in_a_thread_too():
     errors = []
 

@@ -35,14 +35,11 @@ def test_values_come_back_by_rank(world, workers):
 def test_what_a_communicator_is_cannot_be_set(world, what):
     def assign(comm):
         before = getattr(comm, what)
-        with pytest.raises(AttributeError) as told:
+        with pytest.raises(AttributeError, match=f"property '{what}' of .* has no setter"):
             setattr(comm, what, 1)
-        return str(told.value), getattr(comm, what) == before
+        return getattr(comm, what) == before
 
-    for told, stays in world(assign).values:
-        assert told.startswith(f"comm.{what} is what the run has made it")
-        assert "got 1" in told
-        assert stays
+    assert world(assign).values == [True, True]
 
 
 def test_nobody_leaves_a_barrier_before_all_have_entered(world):
