@@ -49,8 +49,10 @@ def nbval(
 
 def _ask(request: str) -> int:
     """Have the process that serves this one run pytest; start it where there is none."""
-    if not (_served and _served[0].poll() is None):
-        _served[:] = [_start()]
+    if _served and _served[0].poll() is not None:
+        _served.pop().communicate()
+    if not _served:
+        _served.append(_start())
     server = _served[0]
     assert server.stdin is not None
     assert server.stdout is not None
