@@ -59,7 +59,8 @@ def check_out(
         kind = data.dtype.kind
     if op is not None and kind not in COMBINED_KINDS[op]:
         check_op(op, kind, data.dtype)
-    if type(data) is np.ndarray and not data.flags.carray:  # of its own kind it lies on a GPU
+    # What is no array of NumPy lies on a GPU; one in one writable piece needs no closer look.
+    if type(data) is np.ndarray and not data.flags.carray:
         _check_memory(data)
     if data is not out and is_tensor(out):
         overwritten(out)
