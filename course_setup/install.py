@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
 import re
 import shutil
@@ -12,6 +13,7 @@ import threading
 import time
 from collections import deque
 from pathlib import Path
+from typing import Any
 
 from course_setup.interpreter import refuse_outside, venv_python
 from course_setup.problems import SetupError, explain_installer
@@ -31,6 +33,10 @@ _UV_SETTINGS = (
     "UV_CONFIG_FILE", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_INDEX",
     "UV_INDEX_URL", "UV_NO_INDEX", "UV_OFFLINE", "UV_TORCH_BACKEND",
 )  # fmt: skip
+
+_UV_SOURCES = {
+    "extra-index-url", "find-links", "index", "index-url", "no-index", "offline", "torch-backend",
+}  # fmt: skip
 
 
 def install_packages(root: Path, environ: dict[str, str], pass_fds: tuple[int, ...] = ()) -> None:
@@ -123,36 +129,50 @@ def refuse_elsewhere(settings: set[str]) -> None:
 
 def uv_is_configured(environ: dict[str, str]) -> bool:
     """Tell whether the user has told uv where packages come from."""
-    return any(name in environ for name in _UV_SETTINGS) or bool(uv_files(environ))
+    if any(name in environ for name in _UV_SETTINGS):
+        return True
+    told = map(_uv_settings, uv_files(environ))
+    return any(_UV_SOURCES & {*settings, *settings.get("pip", {})} for settings in told)
 
 
 def uv_files(environ: dict[str, str]) -> list[Path]:
     """List the files in which uv finds the user's settings."""
-    homes = [Path("/etc"), Path(environ.get("XDG_CONFIG_HOME", Path.home() / ".config"))]
+    own = os.path.expanduser("~/.config")  # noqa: PTH111 - pathlib's fails for who has no home
+    homes = [Path("/etc"), Path(environ.get("XDG_CONFIG_HOME") or own)]
     homes += [Path(environ[name]) for name in ("APPDATA", "PROGRAMDATA") if name in environ]
     if sys.platform != "win32":
         homes += map(Path, (environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":"))
     files = [home / "uv" / "uv.toml" for home in homes]
     files += [folder / "uv.toml" for folder in (Path.cwd(), *Path.cwd().parents)]
+    projects = [folder / "pyproject.toml" for folder in (Path.cwd(), *Path.cwd().parents)]
     if environ.get("UV_CONFIG_FILE"):
-        files = [Path(environ["UV_CONFIG_FILE"])]  # which stands in for all others
-    return [file for file in files if file.is_file()]
+        files, projects = [Path(environ["UV_CONFIG_FILE"])], []  # which stands in for all others
+    found = [file for file in files if file.is_file()]
+    return [*found, *(file for file in projects if file.is_file() and _uv_settings(file))]
+
+
+def _uv_settings(file: Path) -> dict[str, Any]:
+    """Read what a file tells uv: all of a ``uv.toml``, a table of a ``pyproject.toml``."""
+    import tomllib  # not in a Python that is too old, which is told before
+
+    try:
+        settings: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}  # uv says so itself
+    if file.name == "pyproject.toml":
+        settings = settings.get("tool", {}).get("uv", {})
+    return settings
 
 
 def refuse_uv_elsewhere(files: list[Path]) -> None:
     """Raise a SetupError if uv's settings send packages out of the environment."""
-    import tomllib  # not in a Python that is too old, which is told before
-
     for file in files:
-        try:
-            settings = tomllib.loads(file.read_text(encoding="utf-8")).get("pip", {})
-        except (OSError, ValueError):
-            continue  # uv says so itself
-        elsewhere = sorted({"prefix", "target"} & set(settings))
+        elsewhere = sorted({"prefix", "target"} & set(_uv_settings(file).get("pip", {})))
         if elsewhere:
+            table = "tool.uv.pip" if file.name == "pyproject.toml" else "pip"
             raise SetupError(
-                f"uv is set to install elsewhere ({', '.join(elsewhere)}, under [pip] in {file}): "
-                "take that out of its settings, then run this again."
+                f"uv is set to install elsewhere ({', '.join(elsewhere)}, under [{table}] in "
+                f"{file}): take that out of its settings, then run this again."
             )
 
 

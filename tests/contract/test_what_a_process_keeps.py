@@ -13,8 +13,12 @@ import pytest
 import torch
 from torch._subclasses import FakeTensorMode
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.utils import parametrize
+from torch.nn.utils.parametrizations import weight_norm
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from course_lib.collectives import allreduce_ring
 
 pytestmark = pytest.mark.slow
 
@@ -247,3 +251,34 @@ def test_what_the_caller_has_entered_no_rank_finds(both_worlds):
         values = [world(lambda _: probe()).values for world in both_worlds]
     assert values == [values[0]] * len(both_worlds)
     assert values[0][0] == values[0][1] == probe()
+
+
+def test_what_a_parametrization_has_cached_is_each_ranks_own(rarely_torch):
+    def halve(comm):
+        model = weight_norm(torch.nn.Linear(4, 1, bias=False))
+        torch.nn.utils.vector_to_parameters(torch.ones(5), model.parameters())
+        seen = []
+        with torch.no_grad():
+            for _ in range(3):
+                with parametrize.cached():
+                    y = allreduce_ring(comm, model(torch.ones(2, 4)))
+                seen.append(float(y[0, 0]))
+                for parameter in model.parameters():
+                    parameter.mul_(0.5)
+        return seen
+
+    assert rarely_torch(halve).values == [[4.0, 2.0, 1.0]] * 2
+
+
+def test_a_message_may_be_sent_where_what_autograd_keeps_may_be_changed(rarely_torch):
+    def change(comm):
+        a = torch.ones(3, requires_grad=True)
+        with torch.autograd.graph.allow_mutation_on_saved_tensors():
+            b = a.clone()
+            c = (b * b).sum()
+            comm.barrier()
+            b.mul_(2)
+            c.backward()
+        return a.grad.tolist()
+
+    assert rarely_torch(change).values == [[2.0, 2.0, 2.0]] * 2

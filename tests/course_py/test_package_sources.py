@@ -81,3 +81,33 @@ def test_a_lock_without_torch_is_refused(tmp_path):
     (tmp_path / "lock").write_text("numpy==2.4.6\n")
     with pytest.raises(SetupError, match="no line for torch"):
         install.torch_words(tmp_path / "lock", wants_cpu_build=False)
+
+
+@pytest.mark.parametrize("place", ["prefix", "target"])
+def test_what_a_project_around_the_course_tells_uv_counts_too(tmp_path, monkeypatch, place):
+    course = tmp_path / "course"
+    course.mkdir()
+    (course / "pyproject.toml").write_text("[tool.ruff]\nline-length = 100\n")
+    monkeypatch.chdir(course)
+    before = install.uv_files({})
+    around = tmp_path / "pyproject.toml"
+    around.write_text("[tool.uv]\npackage = false\n")
+    assert around in install.uv_files({})
+    if not before:
+        assert not install.uv_is_configured({}), "that says nothing of where packages come from"
+    around.write_text('[[tool.uv.index]]\nurl = "https://mirror.example/simple"\n')
+    files = install.uv_files({})
+    assert [file for file in files if file not in before] == [around]
+    assert install.uv_is_configured({})
+    install.refuse_uv_elsewhere(files)
+    around.write_text(f'[tool.uv.pip]\n{place} = "vendor"\n')
+    with pytest.raises(SetupError, match=rf"{place}, under \[tool.uv.pip\] in .*pyproject.toml"):
+        install.refuse_uv_elsewhere(install.uv_files({}))
+
+
+def test_who_has_no_home_folder_has_no_settings_there(monkeypatch):
+    def nobody_knows(path):
+        return path
+
+    monkeypatch.setattr("os.path.expanduser", nobody_knows)
+    install.uv_files({})

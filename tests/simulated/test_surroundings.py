@@ -303,6 +303,14 @@ CHANGES = {
     "transforms of torch.func": (
         lambda: torch._C._functorch._grad_increment_nesting(), is_transformed
     ),
+    "whether classes of tensors are asked": (
+        lambda: torch._C._set_torch_function_state(torch._C._TorchFunctionState.ALL_DISABLED),
+        lambda: (torch._C._is_torch_function_enabled(), torch._C._is_torch_function_all_disabled()),
+    ),
+    "blocks of torch's modules": (
+        lambda: vars(torch.nn.utils.parametrize).update(_cache_enabled=1),
+        lambda: vars(torch.nn.utils.parametrize)["_cache_enabled"],
+    ),
     "torch's default dtype": (
         lambda: torch.set_default_dtype(torch.float64), lambda: torch.ones(1).dtype
     ),

@@ -8,7 +8,7 @@ from typing import Any
 from course_lib.comm.ambient.entries import Entry, Setting
 from course_lib.comm.ambient.notes import NOTED
 
-__all__ = ["Autocast", "Gradients", "InferenceMode", "Snapshot"]
+__all__ = ["Autocast", "FunctionState", "Gradients", "InferenceMode", "Snapshot"]
 
 
 class Snapshot:
@@ -90,6 +90,20 @@ class Gradients(Setting):
     def _set(self, own: tuple[bool, bool]) -> None:
         self._inner._set_grad_enabled(own[0])
         self._inner._set_fwd_grad_enabled(own[1])
+
+
+class FunctionState(Setting):
+    """Whether torch asks modes and classes of tensors first: ``DisableTorchFunction`` says no."""
+
+    def __init__(self, torch: Any) -> None:
+        inner = torch._C
+        super().__init__(
+            "whether classes of tensors are asked", "flow", "asks_classes",
+            inner._is_torch_function_enabled, inner._set_torch_function_state,
+            inner._TorchFunctionState.ENABLED,
+        )  # fmt: skip
+        self.names["usual_asks_classes"] = True
+        self._read = inner._get_torch_function_state
 
 
 class Autocast(Entry):

@@ -4,10 +4,17 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from course_lib.comm.ambient.blocks_of_torch import Blocks
 from course_lib.comm.ambient.entries import Entry, Setting, function_of
 from course_lib.comm.ambient.generators import TorchGenerator
 from course_lib.comm.ambient.hooks_of_torch import GlobalHooks
-from course_lib.comm.ambient.modes_of_torch import Autocast, Gradients, InferenceMode, Snapshot
+from course_lib.comm.ambient.modes_of_torch import (
+    Autocast,
+    FunctionState,
+    Gradients,
+    InferenceMode,
+    Snapshot,
+)
 from course_lib.comm.ambient.noted import Called
 from course_lib.comm.ambient.notes import NOTED, noting
 from course_lib.comm.ambient.stacks_of_torch import (
@@ -43,11 +50,13 @@ def of_torch(torch: Any, n_threads: int | None = None) -> list[Entry]:
         InferenceMode(torch),
         snapshot.sees(Gradients(torch, snapshot)),
         snapshot.sees(Autocast(torch), f" and {Autocast.IN_NO_BLOCK} and not noted.changed"),
+        FunctionState(torch),
         FunctionModes(torch),
         DispatchModes(torch),
         SavedTensorHooks(torch),
         Transforms(torch),
         RefusedHooks(inner._autograd),
+        Blocks(torch),
         snapshot.sees(Setting(
             "torch's default dtype", "rank", "default_dtype", torch.get_default_dtype,
             torch.set_default_dtype, torch.float32,
