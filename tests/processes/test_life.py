@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from course_lib import run
-from course_lib.comm.errors import LaunchTimeout
+from course_lib.comm.errors import LaunchTimeout, WorkerError
 from course_lib.comm.processes.launcher import launcher
 from tests.programs import assert_gone
 
@@ -182,3 +182,24 @@ def test_what_a_program_of_a_worker_has_started_ends_with_a_run_that_goes_well(b
 
     pids = run(work, workers=2, backend=backend).values
     assert_gone([psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)])
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="lists names in shared memory")
+@pytest.mark.parametrize("fails", [False, True])
+def test_shared_memory_of_a_rank_s_own_goes_with_the_run(start_method, fails):
+    mark = f"of-a-rank-of-{os.getpid()}-"
+
+    def take(comm):
+        from multiprocessing.shared_memory import SharedMemory
+
+        mine = SharedMemory(name=f"{mark}{comm.rank}", create=True, size=10_000)
+        comm.barrier()
+        assert not (fails and comm.rank == 1)
+        return mine.size
+
+    if fails:
+        with pytest.raises(WorkerError, match="rank 1 failed"):
+            run(take, workers=2, start_method=start_method)
+    else:
+        assert min(run(take, workers=2, start_method=start_method).values) >= 10_000
+    assert list(Path("/dev/shm").glob(f"{mark}*")) == []

@@ -9,6 +9,7 @@ ends by itself: it watches the line that breaks when the launcher lets go of the
 import os
 import sys
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -21,6 +22,7 @@ from course_lib.comm.processes.rank.flow import NO_THREAD, Flow
 
 __all__ = [
     "RUN_VARIABLE",
+    "cleans_up",
     "descendants",
     "end_processes",
     "had_children",
@@ -30,6 +32,13 @@ __all__ = [
 
 RUN_VARIABLE = "COURSE_LIB_RUN"
 """The environment variable that names the run a process belongs to."""
+
+_CLEANERS = (
+    "multiprocessing.resource_tracker",
+    "multiprocess.resource_tracker",
+    "torch_shm_manager",
+)
+_CLEANING_S, _LOOK_EVERY_S = 3.0, 0.01  # torch's takes two
 
 
 def descendants(pids: Iterable[int]) -> list[Any]:
@@ -65,10 +74,40 @@ def marked(run: str) -> list[Any]:
 
 
 def end_processes(processes: Iterable[Any]) -> None:
-    """Kill processes; those that are gone already do no harm."""
+    """Kill processes; those that are gone already do no harm.
+
+    Who removes what others leave in shared memory ends by itself, when nobody is left for whom it
+    would; it is killed if it does not.
+    """
+    cleaners = []
     for process in processes:
-        with suppress(Exception):  # psutil's own kinds; there is nothing more to be done
-            process.kill()
+        if cleans_up(process):
+            cleaners.append(process)
+        else:
+            _kill(process)
+    until_s = time.monotonic() + _CLEANING_S
+    while any(map(_is_at_work, cleaners)) and time.monotonic() < until_s:
+        time.sleep(_LOOK_EVERY_S)
+    for process in cleaners:
+        _kill(process)
+
+
+def _kill(process: Any) -> None:
+    with suppress(Exception):  # psutil's own kinds; there is nothing more to be done
+        process.kill()
+
+
+def _is_at_work(process: Any) -> bool:
+    with suppress(Exception):
+        return process.status() != "zombie"  # which nobody may wait for: its parent has ended
+    return False
+
+
+def cleans_up(process: Any) -> bool:
+    """Tell whether a process, of psutil, removes what others leave in shared memory."""
+    with suppress(Exception):
+        return any(name in word for word in process.cmdline() for name in _CLEANERS)
+    return False
 
 
 def had_children() -> bool:

@@ -16,6 +16,7 @@ from course_lib.comm.collective_order import Sites
 from course_lib.comm.communicator import WORLD
 from course_lib.comm.failures import Failure
 from course_lib.comm.processes.launcher.process_tree import (
+    cleans_up,
     descendants,
     end_processes,
     had_children,
@@ -70,7 +71,8 @@ def _end_children() -> None:
         return
     with suppress(ChildProcessError):  # raised where there are none, which costs next to nothing
         os.waitpid(-1, os.WNOHANG)
-        end_processes(descendants([os.getpid()]))
+        # Who cleans up after this process does so when it has ended; the launcher waits for that.
+        end_processes(child for child in descendants([os.getpid()]) if not cleans_up(child))
 
 
 def _live(
