@@ -99,7 +99,7 @@ def _kill(process: Any) -> None:
 
 def _is_at_work(process: Any) -> bool:
     with suppress(Exception):
-        return process.status() != "zombie"  # which nobody may wait for: its parent has ended
+        return str(process.status()) != "zombie"  # whom nobody waits for: its parent has ended
     return False
 
 
