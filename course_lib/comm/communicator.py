@@ -184,20 +184,42 @@ class Communicator(ABC):
         """The number of this worker, 0 to ``size - 1``."""
         return self._rank
 
+    @rank.setter
+    def rank(self, value: Any) -> None:
+        self._stays("rank", value)
+
     @property
     def size(self) -> int:
         """How many workers there are."""
         return self._size
+
+    @size.setter
+    def size(self, value: Any) -> None:
+        self._stays("size", value)
 
     @property
     def incarnation(self) -> int:
         """How often this rank has been started again; 0 but in a run with ``restart``."""
         return self._incarnation
 
+    @incarnation.setter
+    def incarnation(self, value: Any) -> None:
+        self._stays("incarnation", value)
+
     @property
     def device(self) -> str:
         """Where this worker's arrays live, ``"cpu"`` but where a GPU is used."""
         return self._device
+
+    @device.setter
+    def device(self, value: Any) -> None:
+        self._stays("device", value)
+
+    def _stays(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(
+            f"comm.{name} is what the run has made it, {getattr(self, name)!r}, and cannot be set, "
+            f"got {value!r}; to compare the two, write =="
+        )
 
     def __reduce__(self) -> NoReturn:
         """Refuse to travel."""
