@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.comm.errors import PeerFinishedError
+from course_lib.comm.errors import CollectiveMismatchError, PeerFinishedError
 from tests.fuzz import program as p
 from tests.fuzz.arrays import Array
 from tests.fuzz.hunt import hunt
@@ -68,6 +68,10 @@ def test_of_two_ranks_in_different_collectives_either_may_tell_and_no_third():
     # rank 1, which is in all-reduce, where rank 2 has noticed it.
     assert type(in_world("simulated", [elsewhere]).error) is PeerFinishedError
     assert not disagreements(elsewhere, ["simulated", "processes"])
-    told = in_world("processes", [elsewhere]).error
+    told = next(
+        error
+        for _ in range(100)
+        if isinstance(error := in_world("processes", [elsewhere]).error, CollectiveMismatchError)
+    )  # on a busy computer they may tell what the simulator does
     assert _as_good(None, told, {("CollectiveMismatchError", 2)})
     assert not _as_good(None, told, {("CollectiveMismatchError", 0)})
