@@ -53,6 +53,11 @@ def test_five_hundred_invalid_programs_fail_as_in_the_simulator(usual_method, wo
     assert_nothing_left(before)
 
 
+def test_of_one_who_has_returned_each_world_may_tell_what_it_knows():
+    program = Program(ranks=2, steps=(p.Faulty("circle", 0, (p.Refused(src=1, then=False),)),))
+    assert not disagreements(program, ["simulated", "processes"])
+
+
 def test_faulty_programs_do_not_depend_on_which_message_comes_first():
     for number in range(200):
         program = faulty(0, number)
