@@ -277,3 +277,15 @@ def test_two_circles_are_both_told(usual_method):
     assert text.count("let one of them send first") == 1
     (outside,) = error.consequences
     assert outside.startswith("rank 4 waited in recv(src=3)")
+
+
+def test_who_has_returned_from_a_started_function_is_not_said_to_have_started_it_too_seldom(
+    usual_method,
+):
+    def listen_to_1(child):
+        if child.rank == 0:
+            child.recv(src=1)
+
+    with pytest.raises(PeerFinishedError) as raised:
+        run(lambda comm: comm.start(listen_to_1).wait(), workers=2)
+    assert "if it has never started this: every rank must call start()" in str(raised.value)

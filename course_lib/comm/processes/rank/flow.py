@@ -71,7 +71,7 @@ class Call(NamedTuple):
             within = f" of {entered.told()}"
             hint = f"every rank must call {entered.site.name}() equally often"
         if self.comm.rpartition("/")[2].startswith("start "):
-            hint = f"every rank must call start() equally often; {hint}"
+            hint += "; if it has never started this: every rank must call start() equally often"
         on = "" if self.comm == WORLD else f" on {quoted(self.comm)}"
         who = "but every other rank" if self.src == ANYONE else "which"
         from_ = f" from {quoted(function)}" if function not in ("", WORLD) else ""
