@@ -143,8 +143,9 @@ def uv_files(environ: dict[str, str]) -> list[Path]:
     if sys.platform != "win32":
         homes += map(Path, (environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":"))
     files = [home / "uv" / "uv.toml" for home in homes]
-    files += [folder / "uv.toml" for folder in (Path.cwd(), *Path.cwd().parents)]
-    projects = [folder / "pyproject.toml" for folder in (Path.cwd(), *Path.cwd().parents)]
+    around = (Path.cwd(), *Path.cwd().parents)
+    files += [folder / "uv.toml" for folder in around]
+    projects = [folder / "pyproject.toml" for folder in around]
     if environ.get("UV_CONFIG_FILE"):
         files, projects = [Path(environ["UV_CONFIG_FILE"])], []  # which stands in for all others
     found = [file for file in files if file.is_file()]
