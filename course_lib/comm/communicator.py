@@ -11,7 +11,7 @@ import reprlib
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from numbers import Real
 from typing import Any, ClassVar, NoReturn, TypeVar
 from weakref import ref
@@ -688,9 +688,11 @@ class Communicator(ABC):
             raise TypeError(
                 f"flops must be a number or None, got {flops!r} ({type(flops).__name__})"
             )
-        if flops is not None and not 0 <= flops <= sys.float_info.max:
-            raise ValueError(f"flops must be 0 or more and finite, got {reprlib.repr(flops)}")
-        return self._computing_block(label, 0.0 if flops is None else float(flops))
+        with suppress(OverflowError):  # of an integer or a fraction that no float holds
+            n = 0.0 if flops is None else float(flops)
+            if 0 <= n < math.inf:
+                return self._computing_block(label, n)
+        raise ValueError(f"flops must be 0 or more and finite, got {reprlib.repr(flops)}")
 
     def note(self, name: str, value: Any) -> None:
         """Put a number, a text or a small array on the trace: a loss, a staleness, a buffer.

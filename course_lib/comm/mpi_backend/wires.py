@@ -192,6 +192,12 @@ class MPIWires:
             self.under_way.clear()
         self._stirred.set()
 
+    def leave(self) -> None:
+        """Do nothing: no program finds what MPI has made for us."""
+
+    def drop(self) -> None:
+        """Do nothing: MPI may still write to where messages go (``ending`` leaves it)."""
+
     def close(self) -> None:
         """Note that all have taken all: the next run may begin where this one has ended."""
         self.is_clean = True

@@ -11,11 +11,26 @@ import atexit
 import threading
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 __all__ = ["Waiter", "abandon"]
 
+
+class Connections(Protocol):
+    """What a run has waited for."""
+
+    def abort(self) -> None:
+        """Let everything that waits for them fail."""
+
+    def leave(self) -> None:
+        """Have nobody find them any more."""
+
+    def drop(self) -> None:
+        """Close them; nobody waits for them any more."""
+
+
 _PATIENCE_S = 2.0  # a wait that has been broken off ends at once, on a busy computer a bit later
-_left_open: list[Callable[[], None]] = []
+_left_open: list[Connections] = []
 
 
 class Waiter(threading.Thread):
@@ -33,24 +48,27 @@ class Waiter(threading.Thread):
         super().__init__(target=target, name=name, daemon=True)
 
 
-def abandon(abort: Callable[[], None]) -> None:
-    """Leave the connections of a run that has failed open until the program ends, and break them.
+def abandon(connections: Connections) -> None:
+    """Leave the connections of a run that has failed open until the program ends.
 
     Parameters
     ----------
-    abort : callable
-        Lets everything that waits for them fail.
+    connections : Connections
+        Those of this rank.
     """
+    connections.leave()
     if not _left_open:
-        atexit.register(_break_off)  # the last is called first: the default group is still there
-    _left_open.append(abort)
+        atexit.register(_break_off)
+    _left_open.append(connections)
 
 
 def _break_off() -> None:
-    """Let all threads that wait for abandoned connections come to their end."""
-    for abort in _left_open:
-        abort()
+    """Let all threads that wait for abandoned connections come to their end, then close those."""
+    for connections in _left_open:
+        connections.abort()
     until_s = time.monotonic() + _PATIENCE_S
     for thread in threading.enumerate():
         if isinstance(thread, Waiter):
             thread.join(max(until_s - time.monotonic(), 0))
+    for connections in _left_open:
+        connections.drop()

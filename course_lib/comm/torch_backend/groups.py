@@ -6,9 +6,7 @@ rank has a GPU of its own there are two of NCCL as well, one for each direction 
 NCCL has no tags, and two ranks that send to each other in one group would both wait.
 """
 
-import atexit
 import os
-import re
 import threading
 from collections import deque
 from contextlib import suppress
@@ -20,14 +18,11 @@ import torch
 import torch.distributed as dist
 from torch.distributed import FileStore, PrefixStore  # type: ignore[attr-defined]
 
-from course_lib.comm.errors import LaunchError
 from course_lib.comm.processes.launcher.fork_server_folder import STORE
 from course_lib.comm.torch_backend.abandoned import Waiter
 from course_lib.comm.torch_backend.plain import plainly
-from course_lib.comm.torch_backend.roll_call import call_roll
-from course_lib.comm.torch_backend.way_out import tell_gloo_the_way
 
-__all__ = ["TIMEOUT", "Groups", "join", "meet", "own_device"]
+__all__ = ["TIMEOUT", "Groups", "make_groups", "meet", "own_device", "use_own_gpu"]
 
 TIMEOUT = timedelta(seconds=20)
 """How long a collective of the default group waits for a rank; torch would wait half an hour."""
@@ -61,11 +56,17 @@ def _has_own_gpu() -> bool:
     return dist.is_nccl_available() and n_here <= torch.cuda.device_count()
 
 
-def _start_default_group(**where: Any) -> None:
+def use_own_gpu() -> None:
+    """Have this thread's tensors on a GPU lie on that of this rank."""
     if torch.cuda.is_available():
         torch.cuda.set_device(own_device())
+
+
+def _start_default_group(store: Any, rank: int, size: int) -> Any:
     backend = "cpu:gloo,cuda:nccl" if _has_own_gpu() else "gloo"
-    dist.init_process_group(backend, timeout=TIMEOUT, **where)
+    store = PrefixStore("default", store)
+    dist.init_process_group(backend, timeout=TIMEOUT, store=store, rank=rank, world_size=size)
+    return dist.group.WORLD
 
 
 def meet(rank: int, size: int, folder: str, interface: str) -> "Groups":
@@ -88,50 +89,41 @@ def meet(rank: int, size: int, folder: str, interface: str) -> "Groups":
     for library in ("GLOO", "NCCL", "TP"):
         os.environ[f"{library}_SOCKET_IFNAME"] = interface
     os.environ.update(LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(size))
-    store = FileStore(str(Path(folder) / STORE), size)
-    _start_default_group(store=PrefixStore("default", store), rank=rank, world_size=size)
-    # A group of its own making, which the learner's destroy_process_group() leaves alone.
-    own = dist.ProcessGroupGloo(PrefixStore("messages", store), rank, size, _FOR_EVER)
-    return Groups(own, rank)
+    use_own_gpu()
+    return make_groups(FileStore(str(Path(folder) / STORE), size), rank, size)
 
 
-def join(limit_s: float) -> "Groups":
-    """Join the group that torchrun has started, or that this program has.
+def make_groups(store: Any, rank: int, size: int, *, makes_default: bool = True) -> "Groups":
+    """Connect the ranks, in compiled code: who does not come is waited for without an end.
 
     Parameters
     ----------
-    limit_s : float
-        How long to wait for the other ranks to come to this run, at least 20 seconds.
+    store : Store
+        Where they find each other; nothing else uses its keys.
+    rank, size : int
+        Who this is, of how many.
+    makes_default : bool, default: True
+        Whether torch's default group is to be made, too; else all ranks have one.
 
     Returns
     -------
     Groups
         The rank's ends of all connections.
+
+    Raises
+    ------
+    RuntimeError
+        Of gloo or of the store, if they cannot connect.
     """
-    if not dist.is_initialized():
-        tell_gloo_the_way()
-        try:
-            _start_default_group()
-        except dist.DistStoreError as error:
-            raise _one_is_missing(str(error)) from None
-        # Threads of a group that nobody has closed abort a program that ends.
-        atexit.register(_leave_default_group)
-    interrupt = call_roll(limit_s)
-    groups = Groups(dist.new_group(backend="gloo", timeout=_FOR_EVER), dist.get_rank())
-    if interrupt is not None:
-        raise interrupt
-    return groups
-
-
-def _one_is_missing(text: str) -> LaunchError:
-    """Say who has not come, as far as torch tells: the key that it has waited for ends with it."""
-    found = re.search(r"keys: \S*/(\d+)\s*$", text)
-    who = f"rank {found[1]}" if found else "another rank"
-    return LaunchError(
-        f"{who} has not come to its first run() within {TIMEOUT.total_seconds():.0f} s of this "
-        "one: it has ended before, or does something else first; every rank's program must call "
-        "run() equally often"
-    )
+    default = _start_default_group(store, rank, size) if makes_default else None
+    try:
+        # A group of its own making, which the learner's destroy_process_group() leaves alone.
+        own = dist.ProcessGroupGloo(PrefixStore("messages", store), rank, size, _FOR_EVER)
+        return Groups(own, rank, default)
+    except BaseException:
+        if makes_default:
+            dist.destroy_process_group()
+        raise
 
 
 class Groups:
@@ -143,6 +135,8 @@ class Groups:
         For packets, and for all that lies in a computer's memory.
     rank : int
         Who this is.
+    default : ProcessGroup or None
+        torch's default group, if it is of this run's making.
 
     Attributes
     ----------
@@ -152,9 +146,10 @@ class Groups:
         Whether NCCL moves what lies on a GPU.
     """
 
-    def __init__(self, own: Any, rank: int) -> None:
+    def __init__(self, own: Any, rank: int, default: Any) -> None:
         self._own = own
         self._rank = rank
+        self._default = default
         self.device = own_device()
         self.between_gpus = _has_own_gpu()
         groups = [dist.new_group(backend="nccl") for _ in range(2)] if self.between_gpus else []
@@ -203,16 +198,28 @@ class Groups:
         gloo breaks all connections of a group when one wait in it has lasted too long; it knows no
         other way (``abort`` leaves waits alone).
         """
-        if self._own.size() > 1:
+        own = self._own
+        if own is not None and own.size() > 1:
             room = torch.empty(1, dtype=torch.uint8)
             with suppress(RuntimeError):
-                self._own.recv_anysource([room], _NEVER_SENT).wait(timedelta(milliseconds=1))
+                own.recv_anysource([room], _NEVER_SENT).wait(timedelta(milliseconds=1))
+
+    def leave(self) -> None:
+        """Leave torch without the groups of this run, in a program that goes on."""
+        known = dist.distributed_c10d._world.pg_map
+        for group in (*self._up_and_down, self._default):
+            if group in known:  # the learner's destroy_process_group() may have been there before
+                dist.destroy_process_group(group)
+
+    def drop(self) -> None:
+        """Close all connections; nobody waits for one any more."""
+        self._own = self._default = None
+        self._up_and_down = []
 
     def close(self) -> None:
         """Close what belongs to this run, in a program that goes on."""
-        if dist.is_initialized():
-            for group in (self._own, *self._up_and_down):
-                dist.destroy_process_group(group)
+        self.leave()
+        self.drop()
 
     @plainly
     def send(self, payload: torch.Tensor, dst: int, number: int, *, on_device: bool) -> Any:
@@ -238,11 +245,6 @@ class _Letter:
 
     def wait(self) -> None:
         self._work.wait()
-
-
-def _leave_default_group() -> None:
-    if dist.is_initialized():
-        dist.destroy_process_group()
 
 
 def _tag(number: int) -> int:

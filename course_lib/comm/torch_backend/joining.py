@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Protocol
 
 import torch
 
-from course_lib.comm.torch_backend.groups import join
+from course_lib.comm.torch_backend.meeting import join
 from course_lib.comm.torch_backend.way_out import address_towards_rank_0
 
 __all__ = ["Started", "Torchrun", "Wires", "WiresClosed"]
@@ -36,8 +36,14 @@ class Wires(Protocol):
     def abort(self) -> None:
         """Let everything that waits for a connection fail, whatever thread it is in."""
 
+    def leave(self) -> None:
+        """Leave nothing of this run in a program that goes on, but its open connections."""
+
+    def drop(self) -> None:
+        """Close the connections; nobody waits for one any more."""
+
     def close(self) -> None:
-        """Close what belongs to this run, in a program that goes on."""
+        """Close what belongs to this run, in a program that goes on: ``leave`` and ``drop``."""
 
     def send(self, payload: torch.Tensor, dst: int, number: int, *, on_device: bool) -> Any:
         """Begin to send what has been asked for; return something that has ``wait()``."""

@@ -12,15 +12,15 @@ import time
 from contextlib import suppress
 from typing import Any
 
-import torch.distributed as dist
 from torch.distributed import PrefixStore  # type: ignore[attr-defined]
 
 from course_lib.comm.errors import LaunchError, LaunchTimeout
+from course_lib.comm.interrupts import Interrupts
 from course_lib.comm.wait_graph import listed
 
 __all__ = ["call_roll"]
 
-_LEAST_S = 20.0  # as for the first run: machines do not start at the same moment
+_ALL = "course_lib"
 _SHORTEST_S, _LONGEST_S = 0.001, 0.05
 _WHOLE = "whole"
 _EQUALLY_OFTEN = (
@@ -30,44 +30,57 @@ _EQUALLY_OFTEN = (
 _runs = itertools.count(1)
 
 
-def call_roll(limit_s: float) -> BaseException | None:
+def call_roll(
+    base: Any, rank: int, size: int, limit_s: float, interrupts: Interrupts, *, has_default: bool
+) -> str:
     """Wait until all ranks have come to this run.
 
     Parameters
     ----------
+    base : Store
+        Which all ranks reach.
+    rank, size : int
+        Who this is, of how many.
     limit_s : float
-        For how long, at least 20 seconds.
+        For how long.
+    interrupts : Interrupts
+        Notes an interrupt. It ends the wait; when all have come, it is left to the caller.
+    has_default : bool
+        Whether this rank has a default group of torch's.
 
     Returns
     -------
-    BaseException or None
-        What has interrupted this rank when all had come: it is to be raised when the groups are
-        made, for which the others count on this rank.
+    str
+        The run's name in the store, for the keys of its own.
 
     Raises
     ------
     LaunchError
-        On every rank that has come, if another has ended, or was interrupted while it waited.
+        On every rank that has come, if another has ended, or was interrupted while it waited; or if
+        some have a default group and some have none.
     LaunchTimeout
         If one has not come in time; it raises there, too, when it comes.
     """
-    everywhere = PrefixStore("course_lib", dist.distributed_c10d._get_default_store())
-    rank, size, number = dist.get_rank(), dist.get_world_size(), next(_runs)
+    everywhere, number = PrefixStore(_ALL, base), next(_runs)
     if number == 1:
         atexit.register(_say_ended, everywhere, rank)
-    store = PrefixStore(f"run {number}", everywhere)
-    store.set(f"came {rank}", "")
+    name = f"run {number}"
+    store = PrefixStore(name, everywhere)
+    store.set(f"came {rank}", str(has_default))
     if store.add("came", 1) == size:
-        _settle(store, _WHOLE)
-    try:
-        outcome = _await_outcome(store, everywhere, rank, size, max(limit_s, _LEAST_S))
-    except BaseException as interrupt:
-        if _settle(store, f"left {rank}") == _WHOLE:
-            return interrupt
-        raise
+        _settle(store, _unlike(store, size) or _WHOLE)
+    outcome = _await_outcome(store, everywhere, rank, size, limit_s, interrupts)
     if outcome != _WHOLE:
+        if interrupts.error is not None:
+            raise interrupts.error
         raise _error(*outcome.split(" ", 1))
-    return None
+    return f"{_ALL}/{name}"
+
+
+def _unlike(store: Any, size: int) -> str:
+    """Say which ranks have no default group of torch's, where others have one."""
+    without = [str(each) for each in range(size) if store.get(f"came {each}") == b"False"]
+    return f"unlike {','.join(without)}" if 0 < len(without) < size else ""
 
 
 def _say_ended(store: Any, rank: int) -> None:
@@ -80,9 +93,13 @@ def _settle(store: Any, outcome: str) -> str:
     return str(store.compare_set("outcome", "", outcome).decode())
 
 
-def _await_outcome(store: Any, everywhere: Any, rank: int, size: int, limit_s: float) -> str:
+def _await_outcome(
+    store: Any, everywhere: Any, rank: int, size: int, limit_s: float, interrupts: Interrupts
+) -> str:
     deadline_s, pause_s = time.monotonic() + limit_s, _SHORTEST_S
     while not store.check(["outcome"]):
+        if interrupts.error is not None:
+            return _settle(store, f"left {rank}")
         if pause_s >= _LONGEST_S:
             absent = [each for each in range(size) if not store.check([f"came {each}"])]
             ended = [each for each in absent if everywhere.check([f"ended {each}"])]
@@ -105,6 +122,13 @@ def _error(kind: str, details: str) -> LaunchError | LaunchTimeout:
         return LaunchTimeout(
             f"{who} {has} not come to this run() within {waited}; {_EQUALLY_OFTEN}; else look for "
             "a program that has been killed or stopped, or that does something else first",
+            rank=ranks[0],
+        )
+    if kind == "unlike":
+        return LaunchError(
+            f"{who} {has} no default process group of torch's, and every other rank has one: call "
+            "init_process_group() and destroy_process_group() on all ranks, or on none (a run() "
+            "makes its own where there is none)",
             rank=ranks[0],
         )
     if kind == "left":

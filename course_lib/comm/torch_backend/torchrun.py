@@ -5,36 +5,48 @@ if another fails. So the ranks tell each other what a launcher would hear: what 
 to rank 0, and that one has failed, to all. What a rank cannot tell, its witness does (``lookout``).
 """
 
-import json
 import pickle
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import Context
-from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
-import torch
 
 from course_lib.comm.ambient.surroundings import surroundings
 from course_lib.comm.collective_order import Sites, mismatch, site_of
 from course_lib.comm.communicator import WORLD
-from course_lib.comm.errors import CollectiveMismatchError, PeerFinishedError, RunError
+from course_lib.comm.errors import (
+    CollectiveMismatchError,
+    LaunchError,
+    PeerFinishedError,
+    RunError,
+)
 from course_lib.comm.failures import Failure, to_error
+from course_lib.comm.forks import free_in_copies
 from course_lib.comm.frames import place, user_frame
+from course_lib.comm.interrupts import Interrupts
 from course_lib.comm.job import Job
 from course_lib.comm.processes.launcher.launcher import out_of_step, unreceived
 from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.rank_context import RankContext
 from course_lib.comm.processes.worker.control import Done
 from course_lib.comm.processes.worker.worker import done
-from course_lib.comm.rates import Rates
 from course_lib.comm.result import Result, inside_worker
 from course_lib.comm.settings import Settings
 from course_lib.comm.shipping import load_call, load_value, pack_call, pack_value
 from course_lib.comm.torch_backend.abandoned import abandon
+from course_lib.comm.torch_backend.beginning import (
+    beginning,
+    common_origin_s,
+    of_rank_0,
+    settings_of_rank_0,
+)
 from course_lib.comm.torch_backend.communicator import TorchCommunicator
-from course_lib.comm.torch_backend.joining import Started, Torchrun, Wires
+from course_lib.comm.torch_backend.joining import Started, Torchrun
 from course_lib.comm.torch_backend.lookout import Lookout
 from course_lib.comm.torch_backend.once_a_host import write_once
 from course_lib.comm.torch_backend.progress import REPORTS
@@ -44,10 +56,10 @@ from course_lib.trace.recorder import Recorder, assemble
 
 __all__ = ["take_part"]
 
-_ROUNDS = 8
 _ANOTHER_TELLS_S = 3.0
 """How long another rank has for its own words on a failure; a busy one needs over a second."""
-_ADDRESS_BYTES = 512
+_RUN = free_in_copies(threading.Lock())
+"""Held by the thread that is in a run."""
 
 
 def take_part(job: Job, started: Started | None = None) -> Result:
@@ -68,44 +80,72 @@ def take_part(job: Job, started: Started | None = None) -> Result:
     Raises
     ------
     RunError
-        If this rank fails, or another has: then on every rank.
+        If this rank fails, or another has: then on every rank. At once, if another thread of this
+        program is in a run.
     """
-    started = started or Torchrun()
+    with Interrupts() as interrupts, _alone():
+        return _take_part(job, started or Torchrun(), interrupts)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Refuse a second run: which ones of two threads belong together, no program could tell."""
+    if not _RUN.acquire(blocking=False):
+        raise LaunchError(
+            "another thread of this program is in a run(); a program that torchrun or mpiexec has "
+            "started is one rank of one run at a time: call run() in one thread, one after another"
+        )
+    try:
+        yield
+    finally:
+        _RUN.release()
+
+
+def _take_part(job: Job, started: Started, interrupts: Interrupts) -> Result:
+    """Be this program's rank of a run; others count on it, so it is interrupted where they hear."""
     rank, size = started.rank, job.workers
     board = WaitBoard(memoryview(bytearray(8 * WaitBoard.WORDS * size)).cast("q"), None)
     lookout = Lookout(rank, size, started.host)
     try:
-        wires = started.join(job.time_limit_s)
+        wires = interrupts.call(partial(started.join, job.time_limit_s))
     except BaseException:
         lookout.end(at_once=True)
         raise
     progress = RemoteProgress(rank, size, board, wires, job.time_limit_s)
-    address = lookout.address(started.address()) if rank == 0 else ""
-    lookout.watch(_of_rank_0(address, wires, rank, size), progress.lose)
-    origin_s = _common_origin_s(wires, rank, size)
-    settings = _settings_of_rank_0(job.settings, wires, rank, size)
-    progress.connect()
-    timer, sites = progress.end_at_deadline(), Sites()
+    timer, sites, origin_s = progress.end_at_deadline(), Sites(), time.perf_counter()
     try:
+        with beginning(rank):
+            address = lookout.address(started.address()) if rank == 0 else ""
+            lookout.watch(of_rank_0(address, wires, rank, size), progress.lose)
+            origin_s = common_origin_s(wires, rank, size)
+            settings = settings_of_rank_0(job.settings, wires, rank, size)
+        progress.connect()
         context = RankContext(
             progress, None, settings, origin_s, fail=progress.stop, sites=sites
         )  # fmt: skip
-        with inside_worker(rank), surroundings(settings.seed) as around:
-            # As every rank anywhere, and what it returns is of a class that rank 0 knows.
-            fn, args = load_call(pack_call(job.fn, job.args, alike=True), rank)
-            around.seed_again()  # loading may have drawn
-            reports = _call(fn, args, context)
-        progress.finish()
-        progress.close()
+        reports = interrupts.call(partial(_work, job, context))
     except BaseException as error:
-        abandon(wires.abort)
+        abandon(wires)
         told = _told(error, progress, time.perf_counter() - origin_s, sites)
         write_once(told)
         raise told from None
     finally:
         timer.cancel()
         lookout.end()
-    return _result(settings, reports, started.backend)
+    return interrupts.call(partial(_result, settings, reports, started.backend))
+
+
+def _work(job: Job, context: RankContext) -> list[Done | None]:
+    """Call the function, and wait for the others; return what is known of how each rank ended."""
+    progress: RemoteProgress = context.progress
+    with inside_worker(progress.rank), surroundings(context.settings.seed) as around:
+        # As every rank anywhere, and what it returns is of a class that rank 0 knows.
+        fn, args = load_call(pack_call(job.fn, job.args, alike=True), progress.rank)
+        around.seed_again()  # loading may have drawn
+        reports = _call(fn, args, context)
+    progress.finish()
+    progress.close()
+    return reports
 
 
 def _call(fn: Callable[..., Any], args: tuple[Any, ...], context: RankContext) -> list[Done | None]:
@@ -133,69 +173,6 @@ def _call(fn: Callable[..., Any], args: tuple[Any, ...], context: RankContext) -
     return reports
 
 
-def _of_rank_0(text: str, wires: Wires, rank: int, size: int) -> str:
-    """Return a short text of rank 0's on every rank."""
-    payload = torch.zeros(_ADDRESS_BYTES, dtype=torch.uint8)
-    if rank != 0:
-        wires.receive(payload, 0, 0, on_device=False).wait()
-        return bytes(payload.numpy()).rstrip(b"\0").decode()
-    data = text.encode()
-    payload[: len(data)] = torch.frombuffer(bytearray(data or b"\0"), dtype=torch.uint8)[
-        : len(data)
-    ]
-    for peer in range(1, size):
-        wires.send(payload, peer, 0, on_device=False).wait()
-    return text
-
-
-def _settings_of_rank_0(settings: Settings, wires: Wires, rank: int, size: int) -> Settings:
-    """Return rank 0's settings, but for those that only a launcher goes by.
-
-    Every computer has its own fit of rates, or none, and programs that seed themselves by the clock
-    would each have another seed.
-    """
-    told = settings.eager_bytes, settings.seed, settings.trace, settings.rates.numbers
-    eager_bytes, seed, trace, numbers = json.loads(_of_rank_0(json.dumps(told), wires, rank, size))
-    alpha_s, beta_s_per_byte, gamma_s_per_byte = numbers  # no text: a file's name may be long
-    rates = Rates(alpha_s, beta_s_per_byte, gamma_s_per_byte, "of rank 0")
-    return replace(settings, eager_bytes=eager_bytes, seed=seed, trace=trace, rates=rates)
-
-
-def _common_origin_s(wires: Wires, rank: int, size: int) -> float:
-    """Return the run's time 0, a moment of rank 0, on this rank's clock.
-
-    Each rank asks rank 0 for its time, as often as it takes for one answer to be fast.
-    """
-    if rank == 0:
-        for peer in range(1, size):
-            for _ in range(_ROUNDS):
-                _hear(wires, peer)
-                _say(wires, peer, time.perf_counter())
-        origin_s = time.perf_counter()
-        for peer in range(1, size):
-            _say(wires, peer, origin_s)
-        return origin_s
-    answers = []
-    for _ in range(_ROUNDS):
-        asked_s = time.perf_counter()
-        _say(wires, 0, 0.0)
-        theirs_s = _hear(wires, 0)
-        answered_s = time.perf_counter()
-        answers.append((answered_s - asked_s, (asked_s + answered_s) / 2 - theirs_s))
-    return _hear(wires, 0) + min(answers)[1]
-
-
-def _say(wires: Wires, dst: int, time_s: float) -> None:
-    payload = torch.tensor([time_s], dtype=torch.float64)
-    wires.send(payload, dst, 0, on_device=False).wait()
-
-
-def _hear(wires: Wires, src: int) -> float:
-    room = torch.empty(1, dtype=torch.float64)
-    wires.receive(room, src, 0, on_device=False).wait()
-    return float(room)
-
-
 def _told(
     error: BaseException, progress: RemoteProgress, time_s: float, sites: Sites
 ) -> BaseException:
@@ -214,13 +191,23 @@ def _told(
     if progress.lost is not None:
         return progress.lost
     failure = Failure.of(error, progress.rank, time_s)
-    progress.tell_failure(pickle.dumps(failure))
     if issubclass(kind, KeyboardInterrupt):
-        where = place(user_frame(failure.frames))
-        return KeyboardInterrupt(f"the run was interrupted; rank {progress.rank} was at {where}")
+        return _interrupted(failure, progress)
+    progress.tell_failure(pickle.dumps(failure))
     if issubclass(kind, RunError) and not issubclass(kind, PeerFinishedError):
         return error
     return to_error(failure)  # says where
+
+
+def _interrupted(failure: Failure, progress: RemoteProgress) -> KeyboardInterrupt:
+    """Tell the others where Ctrl-C has reached this rank; return what to raise here."""
+    rank, where = failure.rank, f"; rank {failure.rank} was at {place(user_frame(failure.frames))}"
+    if not failure.frames:
+        where = f" before the function of rank {rank} was called"
+        text = f"rank {rank} was interrupted before its function was called"
+        failure = Failure.of(LaunchError(text, rank=rank), rank, failure.time_s)
+    progress.tell_failure(pickle.dumps(failure))
+    return KeyboardInterrupt(f"the run was interrupted{where}")
 
 
 def _of_both(

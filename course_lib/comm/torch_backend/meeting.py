@@ -1,0 +1,118 @@
+"""How a rank that torchrun has started finds the others for a run, and connects to them.
+
+All ranks reach a store of torchrun's. There they first find out who comes (``roll_call``): groups
+of torch.distributed are waited for in compiled code, where Ctrl-C cannot reach. Each run makes
+groups of its own, under names that no other run and no program has used: in one store gloo would
+take the addresses of a group that is gone for those of the next.
+"""
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import torch.distributed as dist
+from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]
+from torch.distributed.rendezvous import rendezvous
+
+from course_lib.comm.errors import LaunchError, LaunchTimeout
+from course_lib.comm.interrupts import Interrupts
+from course_lib.comm.torch_backend.abandoned import Waiter
+from course_lib.comm.torch_backend.groups import TIMEOUT, Groups, make_groups, use_own_gpu
+from course_lib.comm.torch_backend.roll_call import call_roll
+from course_lib.comm.torch_backend.way_out import tell_gloo_the_way
+
+__all__ = ["join"]
+
+_LEAST_S = 20.0  # machines do not start at the same moment
+
+
+def join(limit_s: float) -> Groups:
+    """Meet the other ranks that torchrun has started, in a run of theirs.
+
+    Parameters
+    ----------
+    limit_s : float
+        How long to wait for them to come to this run, at least 20 seconds.
+
+    Returns
+    -------
+    Groups
+        The rank's ends of all connections.
+
+    Raises
+    ------
+    LaunchError
+        If a rank has ended, was interrupted before all had come, or cannot connect to the others;
+        or if torch's default group is there on some ranks alone.
+    LaunchTimeout
+        If one does not come, or does not connect, in time.
+
+    Notes
+    -----
+    Ctrl-C ends the wait for the others. When all have come, they count on this rank: what comes
+    then is left to the caller's ``Interrupts``, to be raised where the others can be told of it.
+    """
+    store, rank, size = _store()
+    limit_s = max(limit_s, _LEAST_S)
+    with Interrupts() as interrupts:
+        has_default = dist.is_initialized()
+        run = call_roll(store, rank, size, limit_s, interrupts, has_default=has_default)
+        use_own_gpu()  # of this thread
+        # A client of its own: whoever waits in one keeps all others from using it.
+        client = TCPStore(
+            store.host, store.port, is_master=False, wait_for_workers=False, timeout=TIMEOUT
+        )
+        make = partial(
+            make_groups, PrefixStore(run, client), rank, size, makes_default=not has_default
+        )  # fmt: skip
+        return _connected(make, rank, limit_s + TIMEOUT.total_seconds())
+
+
+@cache
+def _store() -> tuple[Any, int, int]:
+    """Return the store that torchrun has named in the environment, and who is who."""
+    tell_gloo_the_way()
+    try:
+        store, rank, size = next(rendezvous("env://", timeout=TIMEOUT))
+    except dist.DistError as error:
+        raise LaunchError(
+            "this rank could not reach the store of torchrun, where all ranks meet: "
+            f"{_first_line(error)}; is the first computer's torchrun still there?"
+        ) from None
+    store.set_timeout(TIMEOUT)
+    return store, rank, size
+
+
+def _connected(make: Callable[[], Groups], rank: int, limit_s: float) -> Groups:
+    """Connect in a thread: a rank that is stopped meanwhile would be waited for without an end."""
+    ended: list[Groups | BaseException] = []
+
+    def connect() -> None:
+        try:
+            ended.append(make())
+        except BaseException as error:
+            ended.append(error)
+
+    thread = Waiter(connect, "connect")
+    thread.start()
+    thread.join(limit_s)
+    if not ended:
+        raise LaunchTimeout(
+            f"rank {rank} has not been able to connect to all others within {limit_s:g} s, though "
+            "all had come to this run(); look for a program that has been stopped",
+            rank=rank,
+        )
+    made = ended.pop()
+    if isinstance(made, RuntimeError):  # of gloo, or of the store
+        raise LaunchError(
+            f"rank {rank} could not connect to the others, though all had come to this run(): "
+            f"{_first_line(made)}; GLOO_SOCKET_IFNAME names the network interface to take",
+            rank=rank,
+        ) from None
+    if isinstance(made, BaseException):
+        raise made
+    return made
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0]
