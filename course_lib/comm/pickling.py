@@ -39,6 +39,9 @@ _GLOBAL_GENERATORS = (
 """Where they are. ``from random import randint`` is a method of the first: a copy of it would draw
 from a generator that nobody can see or seed."""
 
+_UNLOADED = ("torch.uint16", "torch.uint32", "torch.uint64", "torch.complex32", "torch.float8_")
+"""Tensors of these dtypes torch 2.13 packs, and cannot load."""
+
 _DISPATCH = cast(FunctionType, functools.singledispatch(len)).__code__  # of all that it makes
 _OWN = "attributes of members"  # a name in a pickle, of what cloudpickle leaves out
 
@@ -115,6 +118,8 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
             return _dispatching(obj)
         if type(obj) is functools.cached_property:  # it has a lock before Python 3.12
             return functools.cached_property, (obj.func,), {"attrname": obj.attrname}
+        if (type(obj).__module__, type(obj).__name__) == ("torch", "Tensor"):
+            return _of_integers(obj) if str(obj.dtype).startswith(_UNLOADED) else NotImplemented
         if self._alike and isinstance(obj, type) and not internals._should_pickle_by_reference(obj):
             _number_by_name(obj)
         is_new = self._of_rank and isinstance(obj, type) and obj not in _NUMBERS
@@ -130,6 +135,16 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
             if NamedTuple not in bases:  # which brings its own
                 attributes["__slots__"] = obj.__slots__  # a class has them from the beginning
         return reduced
+
+
+def _of_integers(tensor: Any) -> Any:
+    """Make a tensor again by one of integers that are as long."""
+    integers = getattr(sys.modules["torch"], f"int{8 * tensor.itemsize}")
+    return _view_again, (tensor.detach().view(integers), tensor.dtype, tensor.requires_grad)
+
+
+def _view_again(integers: Any, dtype: Any, requires_grad: bool) -> Any:
+    return integers.view(dtype).requires_grad_(requires_grad)
 
 
 def _number_by_name(cls: type) -> None:

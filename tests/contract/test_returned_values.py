@@ -1,5 +1,6 @@
 """What a rank returns leaves the run as a copy; what lives in the run stays there."""
 
+import pickle
 import threading
 
 import numpy as np
@@ -124,3 +125,19 @@ def test_an_array_keeps_its_dtype_and_its_memory_order(world):
         assert value.dtype == np.dtype(">i4")
         assert value.flags.f_contiguous
         assert value.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+UNLOADED = ("uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu")
+
+
+def test_tensors_whose_pickles_torch_cannot_load_travel_there_and_back(world):
+    torch = pytest.importorskip("torch")
+    sent = [torch.arange(6).reshape(3, 2).float().to(getattr(torch, name)).T for name in UNLOADED]
+    sent.append(torch.ones(2).to(torch.float8_e5m2).requires_grad_())
+    with pytest.raises(AttributeError, match="no attribute 'dtype'"):  # else all this is not needed
+        pickle.loads(pickle.dumps(sent))
+    for values in world(lambda comm, tensors: tensors, sent).values:
+        for before, after in zip(sent, values, strict=True):
+            assert (after.dtype, after.stride()) == (before.dtype, before.stride())
+            assert after.requires_grad == before.requires_grad
+            assert after.float().tolist() == before.float().tolist()
