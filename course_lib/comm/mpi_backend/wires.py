@@ -172,6 +172,9 @@ class MPIWires:
             patience.rest()
         work.wait()
 
+    def forget(self, dst: int) -> None:
+        """Do nothing: who has returned takes packets until all have."""
+
     def flush(self, limit_s: float | None = None) -> None:
         """Wait until all packets have been taken, for ``limit_s`` at most: who stops takes none."""
         until_s, patience = time.monotonic() + (limit_s or 0), Patience()

@@ -1,10 +1,11 @@
-"""What a failed run leaves behind in a program that goes on, and how that program ends well.
+"""What a run leaves behind in a program that goes on, and how that program ends well.
 
-Ranks that are programs of their own cannot close the connections of a failed run together: some
-of them may be dead. So these stay open, as others may not have read yet what this rank has told
-them, and threads go on waiting in them. When Python ends, they have to be gone: a thread that is
-woken after that, by the end of another rank, would be unwound through gloo's code, which aborts the
-program, whatever its exit code was to be.
+Ranks that are programs of their own cannot close the connections of a run together. gloo resets
+them, and others may not have read yet what this rank has told them; after a failure, some of them
+may be dead, and threads go on waiting. So connections stay open until all ranks have come to
+another run. When Python ends, they have to be gone: a thread that is woken after that, by the end
+of another rank, would be unwound through gloo's code, which aborts the program, whatever its exit
+code was to be.
 """
 
 import atexit
@@ -13,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-__all__ = ["Waiter", "abandon"]
+__all__ = ["Waiter", "abandon", "close_those_before", "leave_open"]
 
 
 class Connections(Protocol):
@@ -30,7 +31,8 @@ class Connections(Protocol):
 
 
 _PATIENCE_S = 2.0  # a wait that has been broken off ends at once, on a busy computer a bit later
-_left_open: list[Connections] = []
+_over: list[Connections] = []
+_failed: list[Connections] = []
 
 
 class Waiter(threading.Thread):
@@ -48,8 +50,19 @@ class Waiter(threading.Thread):
         super().__init__(target=target, name=name, daemon=True)
 
 
+def leave_open(connections: Connections) -> None:
+    """Have the connections of a run that went well closed later.
+
+    Parameters
+    ----------
+    connections : Connections
+        Those of this rank.
+    """
+    _over.append(connections)
+
+
 def abandon(connections: Connections) -> None:
-    """Leave the connections of a run that has failed open until the program ends.
+    """Have the connections of a run that has failed closed later, and what waits for them ended.
 
     Parameters
     ----------
@@ -57,18 +70,34 @@ def abandon(connections: Connections) -> None:
         Those of this rank.
     """
     connections.leave()
-    if not _left_open:
-        atexit.register(_break_off)
-    _left_open.append(connections)
+    _failed.append(connections)
 
 
-def _break_off() -> None:
-    """Let all threads that wait for abandoned connections come to their end, then close those."""
-    for connections in _left_open:
+def close_those_before() -> None:
+    """Close what other runs have left, in a thread: it takes longer than a run needs to begin."""
+    if _over or _failed:
+        Waiter(_close, "close").start()
+
+
+def _close() -> None:
+    failed, over = _failed[:], _over[:]
+    del _failed[: len(failed)], _over[: len(over)]
+    for connections in failed:
         connections.abort()
+    if failed:
+        _join_waiters()
+    for connections in failed + over:
+        connections.drop()
+
+
+def _join_waiters() -> None:
     until_s = time.monotonic() + _PATIENCE_S
     for thread in threading.enumerate():
-        if isinstance(thread, Waiter):
+        if isinstance(thread, Waiter) and thread is not threading.current_thread():
             thread.join(max(until_s - time.monotonic(), 0))
-    for connections in _left_open:
-        connections.drop()
+
+
+@atexit.register
+def _end() -> None:
+    _close()
+    _join_waiters()

@@ -31,6 +31,11 @@ def beginning(rank: int) -> Iterator[None]:
     rank : int
         Whose block it is.
 
+    Yields
+    ------
+    None
+        For the block.
+
     Raises
     ------
     LaunchError

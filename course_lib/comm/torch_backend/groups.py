@@ -6,11 +6,15 @@ rank has a GPU of its own there are two of NCCL as well, one for each direction 
 NCCL has no tags, and two ranks that send to each other in one group would both wait.
 """
 
+import math
 import os
+import sys
 import threading
+import time
 from collections import deque
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +23,7 @@ import torch.distributed as dist
 from torch.distributed import FileStore, PrefixStore  # type: ignore[attr-defined]
 
 from course_lib.comm.processes.launcher.fork_server_folder import STORE
-from course_lib.comm.torch_backend.abandoned import Waiter
+from course_lib.comm.torch_backend.abandoned import Waiter, leave_open
 from course_lib.comm.torch_backend.plain import plainly
 
 __all__ = ["TIMEOUT", "Groups", "make_groups", "meet", "own_device", "use_own_gpu"]
@@ -30,6 +34,7 @@ _FOR_EVER = timedelta(days=7)  # whoever waits for a message is looked after oth
 _LETTERS = 0
 _NEVER_SENT = 2**30 + 1
 _MOST_ON_THE_WAY = 64
+_LOOK_S = 0.02
 
 
 def own_device(local_rank: int | None = None) -> str:
@@ -65,7 +70,9 @@ def use_own_gpu() -> None:
 def _start_default_group(store: Any, rank: int, size: int) -> Any:
     backend = "cpu:gloo,cuda:nccl" if _has_own_gpu() else "gloo"
     store = PrefixStore("default", store)
+    hook = sys.excepthook
     dist.init_process_group(backend, timeout=TIMEOUT, store=store, rank=rank, world_size=size)
+    sys.excepthook = hook  # torch has put one before it, which would outlive the group
     return dist.group.WORLD
 
 
@@ -136,7 +143,7 @@ class Groups:
     rank : int
         Who this is.
     default : ProcessGroup or None
-        torch's default group, if it is of this run's making.
+        The default group of torch, if it is of this run's making.
 
     Attributes
     ----------
@@ -156,6 +163,7 @@ class Groups:
         self._up_and_down: list[Any] = groups
         self._posting = threading.Lock()
         self._on_the_way: deque[_Letter] = deque()
+        self._gone: set[int] = set()
 
     @plainly
     def post(self, packet: bytearray, dst: int) -> None:
@@ -166,7 +174,18 @@ class Groups:
         with self._posting, suppress(RuntimeError):
             self._on_the_way.append(_Letter(self._own, packet, dst))
             if len(self._on_the_way) > _MOST_ON_THE_WAY:
-                self._on_the_way.popleft().wait()
+                self._await(self._on_the_way.popleft())
+
+    def forget(self, dst: int) -> None:
+        """Wait no longer for packets to a rank that needs none any more.
+
+        It may have asked for one and ended before that came: gloo would wait for ever.
+        """
+        self._gone.add(dst)
+
+    def _await(self, letter: "_Letter") -> None:
+        if letter.dst not in self._gone:
+            letter.wait()
 
     @plainly
     def deliver(self, packet: bytearray, dst: int) -> "_Letter":
@@ -179,18 +198,26 @@ class Groups:
 
     def flush(self, limit_s: float | None = None) -> None:
         """Wait until all packets have been taken, for ``limit_s`` at most: who stops takes none."""
-        if limit_s is None:
-            self._flush()
-        else:
-            thread = Waiter(self._flush, "flush")
-            thread.start()
-            thread.join(limit_s)
+        until_s = math.inf if limit_s is None else time.monotonic() + limit_s
+        while self._on_the_way and time.monotonic() < until_s:
+            awaited: list[_Letter] = []
+            thread = Waiter(partial(self._flush, awaited), "flush")
+            try:
+                thread.start()
+            except RuntimeError:  # no room for a thread
+                self._flush(awaited)
+            # Where nobody takes a packet any more, another thread waits for what comes after it.
+            while thread.is_alive() and not (awaited and awaited[-1].dst in self._gone):
+                thread.join(min(max(until_s - time.monotonic(), 0), _LOOK_S))
+                if time.monotonic() >= until_s:
+                    break
 
-    def _flush(self) -> None:
-        with self._posting:
-            while self._on_the_way:
+    def _flush(self, awaited: "list[_Letter]") -> None:
+        with suppress(IndexError):
+            while True:
+                awaited[:] = [self._on_the_way.popleft()]
                 with suppress(RuntimeError):
-                    self._on_the_way.popleft().wait()
+                    self._await(awaited[0])
 
     def abort(self) -> None:
         """Let everything that waits for a connection of ours fail, whatever thread it is in.
@@ -217,9 +244,12 @@ class Groups:
         self._up_and_down = []
 
     def close(self) -> None:
-        """Close what belongs to this run, in a program that goes on."""
+        """Close what belongs to this run, in a program that goes on; the connections later.
+
+        gloo resets them, and would take away what another rank has not read yet.
+        """
         self.leave()
-        self.drop()
+        leave_open(self)
 
     @plainly
     def send(self, payload: torch.Tensor, dst: int, number: int, *, on_device: bool) -> Any:
@@ -240,6 +270,7 @@ class _Letter:
     """A packet on its way, and its memory, which gloo reads until it has left."""
 
     def __init__(self, group: Any, packet: bytearray, dst: int) -> None:
+        self.dst = dst
         self._tensor = torch.frombuffer(packet, dtype=torch.uint8)
         self._work = group.send([self._tensor], dst, _LETTERS)
 

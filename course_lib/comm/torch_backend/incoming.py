@@ -95,6 +95,7 @@ class Incoming(Flows):
                     self._returned.add(packet.src)
                     if packet.kind == PacketKind.FINISHED:
                         self._finished.add(packet.src)
+                        self._hear_of_end(packet.src)
                 self._wake_all()
                 self._word.notify_all()
             self._lie_down()
@@ -109,6 +110,9 @@ class Incoming(Flows):
         """Say on the board that all packets have been read; who is woken says so itself."""
         if self._mailboxes:
             self._mailboxes[self.rank].lie_down(self._n_heard)
+
+    def _hear_of_end(self, src: int) -> None:
+        """Take that a rank's process is about to end, where nothing keeps it."""
 
     def _hear_failure(self, packet: Packet) -> None:
         """Take what a rank that has failed tells all others, where no launcher does."""

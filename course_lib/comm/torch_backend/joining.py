@@ -30,6 +30,9 @@ class Wires(Protocol):
     def next_packet(self, buffer: torch.Tensor) -> None:
         """Wait for a packet from anybody."""
 
+    def forget(self, dst: int) -> None:
+        """Wait no longer for packets to a rank that needs none any more."""
+
     def flush(self, limit_s: float | None = None) -> None:
         """Wait until all packets have been taken, for ``limit_s`` at most."""
 
@@ -43,7 +46,7 @@ class Wires(Protocol):
         """Close the connections; nobody waits for one any more."""
 
     def close(self) -> None:
-        """Close what belongs to this run, in a program that goes on: ``leave`` and ``drop``."""
+        """Close what belongs to this run, in a program that goes on."""
 
     def send(self, payload: torch.Tensor, dst: int, number: int, *, on_device: bool) -> Any:
         """Begin to send what has been asked for; return something that has ``wait()``."""

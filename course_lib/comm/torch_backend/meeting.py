@@ -16,7 +16,7 @@ from torch.distributed.rendezvous import rendezvous
 
 from course_lib.comm.errors import LaunchError, LaunchTimeout
 from course_lib.comm.interrupts import Interrupts
-from course_lib.comm.torch_backend.abandoned import Waiter
+from course_lib.comm.torch_backend.abandoned import Waiter, close_those_before
 from course_lib.comm.torch_backend.groups import TIMEOUT, Groups, make_groups, use_own_gpu
 from course_lib.comm.torch_backend.roll_call import call_roll
 from course_lib.comm.torch_backend.way_out import tell_gloo_the_way
@@ -57,6 +57,7 @@ def join(limit_s: float) -> Groups:
     with Interrupts() as interrupts:
         has_default = dist.is_initialized()
         run = call_roll(store, rank, size, limit_s, interrupts, has_default=has_default)
+        close_those_before()  # which all have left that have come to this run
         use_own_gpu()  # of this thread
         # A client of its own: whoever waits in one keeps all others from using it.
         client = TCPStore(

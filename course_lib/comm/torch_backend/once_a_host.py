@@ -10,6 +10,7 @@ Mpiexec waits for all of them; there the others end at once.
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -22,8 +23,6 @@ _FIRST_WRITES_S = 10.0
 _MARK = "_all_ranks_raise_it"
 _OURS = str(Path(__file__).resolve().parents[2]) + os.sep
 
-_before: Any = None
-
 
 def write_once(error: BaseException) -> None:
     """Have an error that every rank raises written in full once a computer, if nobody catches it.
@@ -34,18 +33,20 @@ def write_once(error: BaseException) -> None:
         What this rank is about to raise; Ctrl-C is left alone. Python's ``sys.excepthook`` is
         replaced, and does with other errors what it did before.
     """
-    global _before
     if issubclass(type(error), Exception):
         setattr(error, _MARK, True)
-        if sys.excepthook is not _tell:
-            _before, sys.excepthook = sys.excepthook, _tell
+        if not (isinstance(sys.excepthook, partial) and sys.excepthook.func is _tell):
+            sys.excepthook = partial(_tell, sys.excepthook)
 
 
-def _tell(kind: type[BaseException], error: BaseException, tb: TracebackType | None) -> None:
-    """Stand in for Python's ``sys.excepthook``."""
+def _tell(
+    before: Any, kind: type[BaseException], error: BaseException, tb: TracebackType | None
+) -> None:
+    """Stand in for what was Python's ``sys.excepthook`` before."""
     if not hasattr(error, _MARK):
-        _before(kind, error, tb)
+        before(kind, error, tb)
         return
+    delattr(error, _MARK)  # somebody may have put another in between, and this one comes again
     here = started_by()
     if here is not None and here.place != 0:
         first, *more = str(error).splitlines() or [""]
@@ -56,7 +57,7 @@ def _tell(kind: type[BaseException], error: BaseException, tb: TracebackType | N
         if here.launcher == "mpiexec":
             return
         time.sleep(_FIRST_WRITES_S)
-    _before(kind, error, _without_ours(tb))
+    before(kind, error, _without_ours(tb))
 
 
 def _without_ours(tb: TracebackType | None) -> TracebackType | None:

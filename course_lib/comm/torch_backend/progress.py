@@ -101,6 +101,9 @@ class TorchProgress(Incoming):
                 flow.gone |= gone
                 self._wake(flow)
 
+    def _hear_of_end(self, src: int) -> None:
+        self.wires.forget(src)
+
     # What goes out
 
     def _post(self, dst: int, packet: bytearray) -> None:

@@ -148,6 +148,9 @@ class RemoteProgress(TorchProgress):
             if going.is_held:
                 self._begin(going)
 
+    def _hear_of_end(self, src: int) -> None:
+        """Go on: it ends when all have finished, and waits to hear that of this rank."""
+
     def _hear_failure(self, packet: Packet) -> None:
         if self.lost is None:
             self.told = self.told or packet.data
