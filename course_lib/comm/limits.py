@@ -38,8 +38,12 @@ _LIMITS = {
     errno.EAGAIN: (
         ("RLIMIT_NPROC", "u", "have {:,} processes and threads with its user's others"),
     ),
+    errno.ETIME: (("RLIMIT_CPU", "t", "compute for {:,} s in each of its processes"),),
 }
-"""By what the system answers: the limits that may be the reason, ``ulimit``'s letter, the words."""
+"""By what the system answers: the limits that may be the reason, ``ulimit``'s letter, the words.
+
+It kills where processor time is out; ``ETIME`` stands for that.
+"""
 
 
 class MemoryReserve:

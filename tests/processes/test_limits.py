@@ -200,3 +200,28 @@ print(told)
 def test_what_no_limit_has_refused_is_not_blamed_on_one():
     assert limit_behind(OSError(errno.ENOSPC, "no space")) == ""
     assert what_to_do(OSError(errno.ENFILE, "")) == "close other programs or use fewer workers"
+
+
+NO_TIME = """
+import resource
+resource.setrlimit(resource.RLIMIT_CPU, (2, 2))
+from course_lib import run
+from course_lib.comm.errors import RunError
+
+def compute(comm):
+    while True:
+        pass
+
+try:
+    run(compute, workers=1)
+except RunError as error:
+    print(str(error).splitlines()[0])
+"""
+
+
+def test_a_limit_on_processor_time_is_named_where_it_may_have_killed(tmp_path):
+    with Program(tmp_path, NO_TIME, None) as program:
+        out, err = program.finish()
+    assert out.startswith("rank 0 was killed by SIGKILL; often: the computer ran out"), err
+    limit = "this program may compute for 2 s in each of its processes (ulimit -t, RLIMIT_CPU)"
+    assert out.rstrip().endswith(f", or out of processor time: {limit}")

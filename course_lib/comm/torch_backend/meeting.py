@@ -52,36 +52,38 @@ def join(limit_s: float) -> Groups:
     Ctrl-C ends the wait for the others. When all have come, they count on this rank: what comes
     then is left to the caller's ``Interrupts``, to be raised where the others can be told of it.
     """
-    store, rank, size = _store()
-    limit_s = max(limit_s, _LEAST_S)
-    with Interrupts() as interrupts:
-        has_default = dist.is_initialized()
-        run = call_roll(store, rank, size, limit_s, interrupts, has_default=has_default)
-        close_those_before()  # which all have left that have come to this run
-        use_own_gpu()  # of this thread
-        # A client of its own: whoever waits in one keeps all others from using it.
-        client = TCPStore(
-            store.host, store.port, is_master=False, wait_for_workers=False, timeout=TIMEOUT
-        )
-        make = partial(
-            make_groups, PrefixStore(run, client), rank, size, makes_default=not has_default
-        )  # fmt: skip
-        return _connected(make, rank, limit_s + TIMEOUT.total_seconds())
+    try:
+        store, rank, size = _store()
+        with Interrupts() as interrupts:
+            has_default = dist.is_initialized()
+            limit_s = max(limit_s, _LEAST_S)
+            run = call_roll(store, rank, size, limit_s, interrupts, has_default=has_default)
+            close_those_before()  # which all have left that have come to this run
+            use_own_gpu()  # of this thread
+            make = partial(_groups_of, run, store, rank, size, makes_default=not has_default)
+            return _connected(make, rank, limit_s + TIMEOUT.total_seconds())
+    except dist.DistError as error:
+        raise LaunchError(
+            "this rank could not reach the store of torchrun, where all ranks meet: "
+            f"{_first_line(error)}; is torchrun of the first computer still there?"
+        ) from None
 
 
 @cache
 def _store() -> tuple[Any, int, int]:
     """Return the store that torchrun has named in the environment, and who is who."""
     tell_gloo_the_way()
-    try:
-        store, rank, size = next(rendezvous("env://", timeout=TIMEOUT))
-    except dist.DistError as error:
-        raise LaunchError(
-            "this rank could not reach the store of torchrun, where all ranks meet: "
-            f"{_first_line(error)}; is the first computer's torchrun still there?"
-        ) from None
+    store, rank, size = next(rendezvous("env://", timeout=TIMEOUT))
     store.set_timeout(TIMEOUT)
     return store, rank, size
+
+
+def _groups_of(run: str, store: Any, rank: int, size: int, *, makes_default: bool) -> Groups:
+    # A client of its own: whoever waits in one keeps all others from using it.
+    client = TCPStore(
+        store.host, store.port, is_master=False, wait_for_workers=False, timeout=TIMEOUT
+    )
+    return make_groups(PrefixStore(run, client), rank, size, makes_default=makes_default)
 
 
 def _connected(make: Callable[[], Groups], rank: int, limit_s: float) -> Groups:

@@ -189,6 +189,8 @@ def _explain_death(worker: WorkerHandle, consequences: tuple[str, ...]) -> RunEr
             hint = "; often: the computer ran out of memory"
             if worker.resident_bytes is not None:
                 hint += f" (it held {worker.resident_bytes / 2**20:,.0f} MiB when last seen)"
+            if limit := limit_behind(OSError(errno.ETIME, "")):
+                hint += f", or out of processor time: {limit}"
         return WorkerKilled(
             f"rank {rank} was killed by {describe.signal_name(-code)}{at}{hint}{stack}",
             rank=rank,
