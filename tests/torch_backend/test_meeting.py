@@ -31,6 +31,7 @@ def works(comm):
 def in_torchs_own(comm):
     total = torch.tensor([comm.rank + 1])
     dist.all_reduce(total)
+    comm.barrier()  # gloo resets connections that others may still read from
     dist.destroy_process_group()  # which is the learner's
     comm.barrier()
     return int(total)
