@@ -1,4 +1,4 @@
-"""A packet to a rank that has asked for it, and ended before it came, is waited for no longer."""
+"""A packet that a rank had asked for when it ended, before it came, holds up nobody."""
 
 import subprocess
 import sys
@@ -39,7 +39,6 @@ groups.post(bytearray({N_BYTES}), 1)
 groups.post(bytearray(1), 2)
 say("posted")
 sys.stdin.readline()
-groups.forget(1)
 groups.flush()
 say("flushed")
 os._exit(0)
@@ -62,7 +61,7 @@ def three(tmp_path):
         rank.communicate()
 
 
-def test_what_it_had_asked_for_holds_up_nobody(three):
+def test_what_a_rank_that_ends_had_asked_for_holds_up_nobody(three):
     sender, gone, there = three
     assert sender.stdout.readline() == "posted\n"
     gone.stdin.write("\n")

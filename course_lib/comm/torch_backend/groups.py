@@ -32,7 +32,7 @@ TIMEOUT = timedelta(seconds=20)
 """How long a collective of the default group waits for a rank; torch would wait half an hour."""
 _FOR_EVER = timedelta(days=7)  # whoever waits for a message is looked after otherwise
 _LETTERS = 0
-_NEVER_SENT = 2**30 + 1
+_NEVER_SENT, _NEVER_TAKEN = 2**30 + 1, 2**30 + 2
 _MOST_ON_THE_WAY = 64
 _LOOK_S = 0.02
 
@@ -163,6 +163,7 @@ class Groups:
         self._up_and_down: list[Any] = groups
         self._posting = threading.Lock()
         self._on_the_way: deque[_Letter] = deque()
+        self._late: list[_Letter] = []
         self._gone: set[int] = set()
 
     @plainly
@@ -174,18 +175,15 @@ class Groups:
         with self._posting, suppress(RuntimeError):
             self._on_the_way.append(_Letter(self._own, packet, dst))
             if len(self._on_the_way) > _MOST_ON_THE_WAY:
-                self._await(self._on_the_way.popleft())
+                letter = self._on_the_way.popleft()
+                if letter.dst in self._gone:
+                    self._late.append(letter)
+                else:
+                    letter.wait()
 
     def forget(self, dst: int) -> None:
-        """Wait no longer for packets to a rank that needs none any more.
-
-        It may have asked for one and ended before that came: gloo would wait for ever.
-        """
+        """Hold up nobody for packets to a rank that needs none any more."""
         self._gone.add(dst)
-
-    def _await(self, letter: "_Letter") -> None:
-        if letter.dst not in self._gone:
-            letter.wait()
 
     @plainly
     def deliver(self, packet: bytearray, dst: int) -> "_Letter":
@@ -197,27 +195,34 @@ class Groups:
         self._own.recv_anysource([buffer], _LETTERS).wait()
 
     def flush(self, limit_s: float | None = None) -> None:
-        """Wait until all packets have been taken, for ``limit_s`` at most: who stops takes none."""
-        until_s = math.inf if limit_s is None else time.monotonic() + limit_s
-        while self._on_the_way and time.monotonic() < until_s:
-            awaited: list[_Letter] = []
-            thread = Waiter(partial(self._flush, awaited), "flush")
-            try:
-                thread.start()
-            except RuntimeError:  # no room for a thread
-                self._flush(awaited)
-            # Where nobody takes a packet any more, another thread waits for what comes after it.
-            while thread.is_alive() and not (awaited and awaited[-1].dst in self._gone):
-                thread.join(min(max(until_s - time.monotonic(), 0), _LOOK_S))
-                if time.monotonic() >= until_s:
-                    break
+        """Wait until all packets have been taken, for ``limit_s`` at most: who stops takes none.
 
-    def _flush(self, awaited: "list[_Letter]") -> None:
-        with suppress(IndexError):
-            while True:
-                awaited[:] = [self._on_the_way.popleft()]
-                with suppress(RuntimeError):
-                    self._await(awaited[0])
+        gloo waits for ever for a packet that a rank had asked for and not read when it ended. So
+        a thread waits, and this one looks whether the connection is still there.
+        """
+        until_s = math.inf if limit_s is None else time.monotonic() + limit_s
+        with self._posting:
+            letters = [*self._late, *self._on_the_way]
+            self._late.clear()
+            self._on_the_way.clear()
+        while letters and time.monotonic() < until_s:
+            thread, look_s = Waiter(partial(_take_out, letters), "flush"), _LOOK_S
+            thread.start()
+            while thread.is_alive() and time.monotonic() < until_s:
+                thread.join(min(until_s - time.monotonic(), look_s))
+                gone = {letter.dst for letter in letters[:1] if self._is_closed(letter.dst)}
+                if gone:  # that thread stays where it is; another waits for what others take
+                    letters = [letter for letter in letters if letter.dst not in gone]
+                    break
+                look_s = min(2 * look_s, 1.0)
+
+    def _is_closed(self, dst: int) -> bool:
+        """Say whether a connection has broken: gloo tells who sends."""
+        try:
+            self._own.send([torch.empty(1, dtype=torch.uint8)], dst, _NEVER_TAKEN)
+        except RuntimeError:
+            return True
+        return False
 
     def abort(self) -> None:
         """Let everything that waits for a connection of ours fail, whatever thread it is in.
@@ -276,6 +281,14 @@ class _Letter:
 
     def wait(self) -> None:
         self._work.wait()
+
+
+def _take_out(letters: list[_Letter]) -> None:
+    """Wait for one after the other, and take it out then."""
+    while letters:
+        with suppress(RuntimeError):
+            letters[0].wait()
+        del letters[0]
 
 
 def _tag(number: int) -> int:
