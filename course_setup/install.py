@@ -7,6 +7,7 @@ import os
 import queue
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -252,7 +253,11 @@ def _show(lines: queue.Queue[str | None], what: str, total: int) -> list[str]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """End an installer that is no longer wanted."""
+    """End an installer that is no longer wanted; at Ctrl-C it takes its own files away."""
+    if os.name != "nt":
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(5)
     process.terminate()
     try:
         process.wait(5)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from course_lib.comm.calls import counted
 from course_lib.comm.errors import LaunchError, NestedLaunchError, told_briefly
 from course_lib.comm.forks import in_copies
 from course_lib.comm.interrupts import Interrupts, WatchedCall
@@ -145,18 +146,19 @@ def run(
     [0, 3]
     """
     with told_briefly():
-        job = check_job(
-            fn, args, workers=workers, backend=backend, rendezvous=rendezvous, trace=trace,
-            time_limit_s=time_limit_s, seed=seed, max_workers=max_workers,
-            start_method=start_method, network=network, faults=faults, max_events=max_events,
-            survive=survive, restart=restart,
-        )  # fmt: skip
         _refuse_nested()
-        _refuse_at_the_end()
-        load = partial(_launcher, job, backend, start_method, network, faults, max_events)
-        _here.launch = WatchedCall(partial(_launch, load))
-        result: Result = _here.launch()
-        return result
+        with counted(fn, backend):
+            job = check_job(
+                fn, args, workers=workers, backend=backend, rendezvous=rendezvous, trace=trace,
+                time_limit_s=time_limit_s, seed=seed, max_workers=max_workers,
+                start_method=start_method, network=network, faults=faults, max_events=max_events,
+                survive=survive, restart=restart,
+            )  # fmt: skip
+            _refuse_at_the_end()
+            load = partial(_launcher, job, backend, start_method, network, faults, max_events)
+            _here.launch = WatchedCall(partial(_launch, load))
+            result: Result = _here.launch()
+            return result
 
 
 _here = threading.local()

@@ -1,6 +1,7 @@
 """Under torchrun: ranks meet for each run, who does not come is named, torch is left as it was."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -8,13 +9,17 @@ import pytest
 
 from tests.programs import REPOSITORY
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name == "nt", reason="presses Ctrl-C and copies programs by POSIX calls"),
+]
 
 SCRIPT = """
 import json, os, signal, sys, threading, time
 import torch
 import torch.distributed as dist
 from course_lib import run
+from course_lib.comm import launch
 from course_lib.comm.torch_backend import meeting, torchrun
 
 RANK = int(os.environ["RANK"])
@@ -24,7 +29,7 @@ def numbers(comm):
     return comm.rank, float(np.random.rand())
 
 def works(comm):
-    for _ in range(200):
+    for _ in range(100):
         time.sleep(0.02)
         comm.barrier()
 
@@ -51,18 +56,24 @@ def attempt(what, fn=numbers, **options):
         say(what, "went well", told, time.monotonic() - begun_s)
         return result
 
-def attempt_pressed(what, module, name):
+def attempt_pressed(what, module, name, number=signal.SIGINT):
     before = getattr(module, name)
 
-    def pressed(*args):
+    def pressed(*args, **options):
+        if RANK == 1 and number is None:
+            raise MemoryError("none")
         if RANK == 1:
-            os.kill(os.getpid(), signal.SIGINT)
-        return before(*args)
+            os.kill(os.getpid(), number)
+        return before(*args, **options)
 
     setattr(module, name, pressed)
     attempt(what)
     setattr(module, name, before)
 
+if RANK == 1:  # before rank 0 has told anything
+    attempt("refused", seed=-1)
+else:
+    attempt("refused")
 first = attempt("first", seed=RANK, trace=RANK == 0, rendezvous=RANK == 1)
 meeting._LEAST_S = 0.5
 if RANK == 1:
@@ -72,10 +83,25 @@ meeting._LEAST_S = 20.0
 if RANK == 1:
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 else:
-    time.sleep(3)
+    time.sleep(2)
 attempt("interrupted")
 attempt_pressed("interrupted when all had come", meeting, "_connected")
 attempt_pressed("interrupted while they agree", torchrun, "common_origin_s")
+attempt("refused later", time_limit_s=-1 if RANK == 0 else 5)
+
+def press(number, frame):
+    raise TimeoutError("of a handler")
+
+signal.signal(signal.SIGUSR1, press)
+attempt_pressed("a handler raises in run", launch, "check_job", signal.SIGUSR1)
+attempt("other functions", works if RANK else numbers)
+attempt_pressed("cannot connect", meeting, "use_own_gpu", None)
+if RANK == 1 and os.fork() == 0:
+    attempt("in a copy")
+    sys.exit()
+torch.set_default_device("meta")
+attempt("with another device")
+torch.set_default_device(None)
 attempt("all again")
 try:
     if RANK == 1:
@@ -100,7 +126,7 @@ del os.environ["GLOO_SOCKET_IFNAME"]
 
 other = threading.Thread(target=attempt, args=("of one thread", works))
 other.start()
-time.sleep(1.5)
+time.sleep(0.7)
 attempt("of another thread")
 other.join()
 if first.is_whole:
@@ -149,10 +175,10 @@ def test_who_does_not_come_to_a_run_is_named_on_all_others(told):
 
 def test_an_interrupt_while_others_are_waited_for_is_told_to_them(told):
     assert told("interrupted", 1)[0] == "KeyboardInterrupt"
-    assert told("interrupted", 1)[2] < 2.5  # before rank 0 comes
+    assert told("interrupted", 1)[2] < 1.9  # before rank 0 comes
     kind, text, _ = told("interrupted", 0)
     assert kind == "LaunchError"
-    assert text.startswith("rank 1 was interrupted while it waited for the others")
+    assert text == "rank 1 was interrupted before all had come to this run()"
 
 
 @pytest.mark.parametrize("when", ["when all had come", "while they agree"])
@@ -164,6 +190,50 @@ def test_an_interrupt_before_the_function_is_told_to_all(when, told):
     assert (kind, text) == ("LaunchError", "rank 1 was interrupted before its function was called")
     assert taken_s < 5.0
     assert [told("all again", rank)[0] for rank in (0, 1)] == ["went well"] * 2
+
+
+@pytest.mark.parametrize(
+    ("what", "rank", "error", "words"),
+    [
+        ("refused", 1, "ValueError", "seed must be"),
+        ("refused later", 0, "ValueError", "time_limit_s must be"),
+        ("a handler raises in run", 1, "TimeoutError", "of a handler"),
+    ],
+)
+def test_a_call_that_ends_before_the_others_come_counts_and_is_told(what, rank, error, words, told):
+    assert told(what, rank)[0] == error
+    kind, text, taken_s = told(what, 1 - rank)
+    assert kind == "LaunchError"
+    assert text.startswith(f"rank {rank} will not come to this run(), as its call has failed: ")
+    assert f"{error}: {words}" in text
+    assert taken_s < 5.0
+    for each in (0, 1):  # and the next calls belong together
+        assert told("first", each)[0] == told("all again", each)[0] == "went well"
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_ranks_that_come_with_different_functions_are_told_so(rank, told):
+    kind, text, _ = told("other functions", rank)
+    assert kind == "LaunchError"
+    assert text.startswith(
+        "the ranks call run() with different functions: rank 0 with numbers, ran"
+    )
+
+
+def test_who_cannot_connect_says_so_to_all(told):
+    assert told("cannot connect", 1)[1].startswith("there is not enough memory here")
+    kind, text, taken_s = told("cannot connect", 0)
+    assert kind == "LaunchError"
+    assert text == "rank 1 could not connect to the others: MemoryError: none"
+    assert taken_s < 5.0
+
+
+def test_a_copy_of_a_rank_is_none_and_the_ranks_go_on(told):
+    kind, text, _ = told("in a copy", 1)
+    assert kind == "LaunchError"
+    assert text.startswith("this program is a copy (os.fork) of one that torchrun has started")
+    for rank in (0, 1):
+        assert told("with another device", rank)[0] == "went well"
 
 
 def test_an_interrupt_at_work_is_told_to_all(told):
@@ -200,3 +270,35 @@ def test_a_second_thread_is_refused_at_once(rank, told):
     assert text.startswith("another thread of this program is in a run();")
     assert taken_s < 1.0
     assert told("of one thread", rank)[0] == "went well"
+
+
+AGAIN = """
+import os
+import numpy as np
+from course_lib import run
+from course_lib.collectives import allreduce_ring
+
+def add_up(comm):
+    return float(allreduce_ring(comm, np.full(4, comm.rank + 1.0))[0])
+
+attempt, rank = os.environ["TORCHELASTIC_RESTART_COUNT"], int(os.environ["RANK"])
+for _ in range(2):
+    print(f"attempt {attempt} {run(add_up, backend='torch').values[rank]}", flush=True)
+    if attempt < "2" and rank == 1:
+        os._exit(3)
+"""
+
+
+def test_programs_that_torchrun_starts_again_meet_each_other_and_not_those_before(tmp_path):
+    (tmp_path / "script.py").write_text(AGAIN)
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2",
+         "--max-restarts=2", str(tmp_path / "script.py")],
+        cwd=REPOSITORY, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    n_told = [done.stdout.count(f"attempt {attempt} 3.0\n") for attempt in "012"]
+    assert n_told[0] >= 1  # the first that is gone has the other ended, maybe before it tells
+    assert n_told[1] >= 1
+    assert n_told[2] == 4
+    assert "could not connect" not in done.stderr

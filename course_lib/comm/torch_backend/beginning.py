@@ -15,6 +15,7 @@ from course_lib.comm.errors import LaunchError
 from course_lib.comm.rates import Rates
 from course_lib.comm.settings import Settings
 from course_lib.comm.torch_backend.joining import Wires, WiresClosed
+from course_lib.comm.torch_backend.plain import plainly
 
 __all__ = ["beginning", "common_origin_s", "of_rank_0", "settings_of_rank_0"]
 
@@ -52,6 +53,7 @@ def beginning(rank: int) -> Iterator[None]:
         ) from error
 
 
+@plainly
 def of_rank_0(text: str, wires: Wires, rank: int, size: int) -> str:
     """Return a short text of rank 0's on every rank.
 
@@ -109,6 +111,7 @@ def settings_of_rank_0(settings: Settings, wires: Wires, rank: int, size: int) -
     return replace(settings, eager_bytes=eager_bytes, seed=seed, trace=trace, rates=rates)
 
 
+@plainly
 def common_origin_s(wires: Wires, rank: int, size: int) -> float:
     """Return the run's time 0, a moment of rank 0, on this rank's clock.
 
@@ -145,11 +148,13 @@ def common_origin_s(wires: Wires, rank: int, size: int) -> float:
     return _hear(wires, 0) + min(answers)[1]
 
 
+@plainly
 def _say(wires: Wires, dst: int, time_s: float) -> None:
     payload = torch.tensor([time_s], dtype=torch.float64)
     wires.send(payload, dst, 0, on_device=False).wait()
 
 
+@plainly
 def _hear(wires: Wires, src: int) -> float:
     room = torch.empty(1, dtype=torch.float64)
     wires.receive(room, src, 0, on_device=False).wait()

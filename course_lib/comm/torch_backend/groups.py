@@ -71,6 +71,8 @@ def _start_default_group(store: Any, rank: int, size: int) -> Any:
     backend = "cpu:gloo,cuda:nccl" if _has_own_gpu() else "gloo"
     store = PrefixStore("default", store)
     hook = sys.excepthook
+    # torch counts groups, and goes on counting when one cannot be made, on one rank alone as it is.
+    dist.distributed_c10d._world.group_count = 0
     dist.init_process_group(backend, timeout=TIMEOUT, store=store, rank=rank, world_size=size)
     sys.excepthook = hook  # torch has put one before it, which would outlive the group
     return dist.group.WORLD
@@ -194,6 +196,7 @@ class Groups:
         """Wait for a packet from anybody."""
         self._own.recv_anysource([buffer], _LETTERS).wait()
 
+    @plainly
     def flush(self, limit_s: float | None = None) -> None:
         """Wait until all packets have been taken, for ``limit_s`` at most: who stops takes none.
 
@@ -224,6 +227,7 @@ class Groups:
             return True
         return False
 
+    @plainly
     def abort(self) -> None:
         """Let everything that waits for a connection of ours fail, whatever thread it is in.
 

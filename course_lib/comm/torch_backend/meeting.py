@@ -6,9 +6,10 @@ groups of its own, under names that no other run and no program has used: in one
 take the addresses of a group that is gone for those of the next.
 """
 
+import os
+import time
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any
 
 import torch.distributed as dist
 from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]
@@ -18,11 +19,12 @@ from course_lib.comm.errors import LaunchError, LaunchTimeout
 from course_lib.comm.interrupts import Interrupts
 from course_lib.comm.torch_backend.abandoned import Waiter, close_those_before
 from course_lib.comm.torch_backend.groups import TIMEOUT, Groups, make_groups, use_own_gpu
-from course_lib.comm.torch_backend.roll_call import call_roll
+from course_lib.comm.torch_backend.roll_call import RollCall
 from course_lib.comm.torch_backend.way_out import tell_gloo_the_way
 
 __all__ = ["join"]
 
+_LOOK_S = 0.05
 _LEAST_S = 20.0  # machines do not start at the same moment
 
 
@@ -53,15 +55,19 @@ def join(limit_s: float) -> Groups:
     then is left to the caller's ``Interrupts``, to be raised where the others can be told of it.
     """
     try:
-        store, rank, size = _store()
+        ranks = _ranks()
         with Interrupts() as interrupts:
             has_default = dist.is_initialized()
             limit_s = max(limit_s, _LEAST_S)
-            run = call_roll(store, rank, size, limit_s, interrupts, has_default=has_default)
+            run = ranks.call(limit_s, interrupts, has_default=has_default)
             close_those_before()  # which all have left that have come to this run
-            use_own_gpu()  # of this thread
-            make = partial(_groups_of, run, store, rank, size, makes_default=not has_default)
-            return _connected(make, rank, limit_s + TIMEOUT.total_seconds())
+            make = partial(_groups_of, run, ranks, makes_default=not has_default)
+            try:
+                use_own_gpu()  # of this thread
+                return _connected(make, ranks, run, limit_s + TIMEOUT.total_seconds())
+            except BaseException as error:
+                ranks.say_failed(run, error)
+                raise
     except dist.DistError as error:
         raise LaunchError(
             "this rank could not reach the store of torchrun, where all ranks meet: "
@@ -69,24 +75,35 @@ def join(limit_s: float) -> Groups:
         ) from None
 
 
+def _ranks() -> RollCall:
+    ranks = _found()
+    if os.getpid() != ranks.pid:
+        raise LaunchError(
+            "this program is a copy (os.fork) of one that torchrun has started: only that one is "
+            "a rank, and may call run()"
+        )
+    return ranks
+
+
 @cache
-def _store() -> tuple[Any, int, int]:
-    """Return the store that torchrun has named in the environment, and who is who."""
+def _found() -> RollCall:
+    """Find the other ranks in the store that torchrun has named in the environment."""
     tell_gloo_the_way()
     store, rank, size = next(rendezvous("env://", timeout=TIMEOUT))
     store.set_timeout(TIMEOUT)
-    return store, rank, size
+    return RollCall(store, rank, size)
 
 
-def _groups_of(run: str, store: Any, rank: int, size: int, *, makes_default: bool) -> Groups:
+def _groups_of(run: str, ranks: RollCall, *, makes_default: bool) -> Groups:
     # A client of its own: whoever waits in one keeps all others from using it.
-    client = TCPStore(
-        store.host, store.port, is_master=False, wait_for_workers=False, timeout=TIMEOUT
+    host, port = ranks.store.host, ranks.store.port
+    client = TCPStore(host, port, is_master=False, wait_for_workers=False, timeout=TIMEOUT)
+    return make_groups(
+        PrefixStore(run, client), ranks.rank, ranks.size, makes_default=makes_default
     )
-    return make_groups(PrefixStore(run, client), rank, size, makes_default=makes_default)
 
 
-def _connected(make: Callable[[], Groups], rank: int, limit_s: float) -> Groups:
+def _connected(make: Callable[[], Groups], ranks: RollCall, run: str, limit_s: float) -> Groups:
     """Connect in a thread: a rank that is stopped meanwhile would be waited for without an end."""
     ended: list[Groups | BaseException] = []
 
@@ -96,9 +113,13 @@ def _connected(make: Callable[[], Groups], rank: int, limit_s: float) -> Groups:
         except BaseException as error:
             ended.append(error)
 
-    thread = Waiter(connect, "connect")
+    thread, until_s = Waiter(connect, "connect"), time.monotonic() + limit_s
     thread.start()
-    thread.join(limit_s)
+    while thread.is_alive() and time.monotonic() < until_s:
+        thread.join(_LOOK_S)
+        if not ended and (told := ranks.failed(run)):
+            raise LaunchError(told)
+    rank = ranks.rank
     if not ended:
         raise LaunchTimeout(
             f"rank {rank} has not been able to connect to all others within {limit_s:g} s, though "
