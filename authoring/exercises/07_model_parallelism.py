@@ -287,13 +287,14 @@ real = run(three_stages, workers=3, time_limit_s=30)
 
 # %% [markdown]
 # **Without code.** With `send` in place of `isend`, GPipe's order works and 1F1B's may stop. Which
-# two ranks wait for each other, and in which action?
+# two of the P ranks wait for each other, and in which action?
 #
 # <details><summary>Answer</summary>
 #
-# In 1F1B rank 0 sends micro-batch 1 forward while rank 1 sends the slope of micro-batch 0 back:
-# each waits until the other receives. In GPipe all that is sent at one time goes one way, and the
-# last rank receives.
+# The last two. In 1F1B rank P − 2 sends micro-batch 1 forward while rank P − 1 sends the slope of
+# micro-batch 0 back: each waits until the other receives. All ranks before them wait behind rank
+# P − 2, in a send of their own. In GPipe all that is sent at one time goes one way, and the last
+# rank receives.
 # </details>
 
 # %% [markdown]

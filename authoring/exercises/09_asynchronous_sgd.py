@@ -150,8 +150,10 @@ checks.who_may_read(who_may_read)
 # `bound is None` first: 0 is a bound.
 # </details>
 #
-# Now a whole run with it: replica 1 is four times as slow, and nobody may be more than 1 ahead. In
-# every round each replica whose batch is done asks, and your function answers.
+# Now a whole run with it: replica 1 is four times as slow, and nobody who is more than 1 ahead gets
+# parameters. In every round each replica whose batch is done asks, and your function answers. (A
+# clock counts what was *asked*: that of a replica that is held back stands at 2 ahead, the bound
+# and the question that has no answer yet.)
 
 # %% tags=["raises-exception"]
 clocks, waiting, busy, done = dict.fromkeys((1, 2, 3), 1), [], {1: 4, 2: 1, 3: 1}, []
@@ -306,8 +308,9 @@ timeline(served.trace, roles={0: "server"}, title="Three workers, some pushes se
 # Seven different pushes, and ten updates. Write the function that finds which. The history says in
 # the server's order what it received, and how many updates it had made after that.
 #
-# **Spec:** the pushes (rank, number) with which the number of updates rose more than once, each
-# once, in the order in which they were applied the second time. **Budget:** no messages.
+# **Spec:** the pushes (rank, number) that were applied at least twice, each of them once, in the
+# order in which they were applied the second time. Whenever a push is applied, the number of
+# updates rises by 1. **Budget:** no messages.
 
 
 # %% tags=["exercise"] name="applied-twice"
