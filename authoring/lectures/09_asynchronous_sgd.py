@@ -636,8 +636,9 @@ assert lecture_09.history(4, "equal", "1") == equal4, "nobody is ahead: no bound
 #
 # *Bounded staleness* (stale synchronous parallel, SSP; Ho and others 2013): a replica's *clock*
 # counts how often it has asked for parameters. Whoever is more than $s$ ahead of the slowest gets
-# no parameters until that one has caught up. $s = 0$ is synchronous training with the sum of the
-# gradients, where there is no momentum; no bound is Downpour.
+# no parameters until that one has caught up. With $s = 0$ and without momentum this is synchronous
+# training with the sum of the gradients (all wait, so no staleness acts like momentum either); no
+# bound is Downpour.
 #
 # Digits, four workers, one *eight* times as slow. How many times as fast as waiting for all is a
 # bound of 2? (Downpour: 5.5 times.)
@@ -789,10 +790,10 @@ for name in ("one machine", "4 replicas, tuned"):
 # ## The price sheet goes on
 #
 # Four replicas of the bowl: gradients that are applied in a second, until the last update, for
-# three kinds of times; messages at the server for one; and its mean age beside a straggler. (Runs
-# have 240 gradients. At the end Downpour's fast replicas have nothing left: in longer runs it comes
-# nearer to 4, 4 and 3.25. Messages take no time; a fetch of one's own makes gradients younger only
-# because the three fast replicas push at one moment.)
+# three kinds of times; then, beside a straggler, messages at the server for each applied gradient,
+# and its mean age. (Runs have 240 gradients. At the end Downpour's fast replicas have nothing left:
+# in longer runs it comes nearer to 4, 4 and 3.25. Messages take no time; a fetch of one's own makes
+# gradients younger only because the three fast replicas push at one moment.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the price sheet, 2 minutes</summary>
@@ -807,6 +808,18 @@ lecture_09.price_sheet()
 # %% [markdown]
 # With equal times nobody gains by not waiting, and old gradients are all that one gets. The more
 # the times differ, the more waiting costs. Which scheme wins is a question about *your* times.
+#
+# Only where gradients are dropped do the messages for one depend on the times. To wait for 3 of 4
+# takes 4.0 with equal times, for the fourth has its three messages in each step for nothing; 3.7
+# with random times; and 3.3 beside the straggler, which has them in about one step of four.
+
+# %% tags=["how-we-know"]
+# How we know: messages for an applied gradient, where the last of four is dropped
+first_3 = [on_bowl(partial(backup_workers, backups=1), 4, 240, pace(4, times), waits=True).trace
+           for times in lecture_09.TIMES]  # fmt: skip
+assert [round(trace.n_messages / 180, 1) for trace in first_3] == [4.0, 3.7, 3.3]
+pushes = [m for m in first_3[2].messages if m.src == 1 and m.tag == "gradient"]
+assert 15 <= len(pushes) <= 16, "of 60 steps, the straggler's"
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Three questions, no code
