@@ -381,9 +381,9 @@ sorted(applied_twice(lecture_09.history_of(real.trace)))
 # A push returns the next parameters. All take equally long, for the first two numbers; for the
 # third, times are random (exponential).
 #
-# **Spec:** the lecture's three formulas. The check runs Downpour for the ages, looks for the rate
-# at which the recursion with them begins to grow, and fits the mean step to the mean step before,
-# worked out for replicas of which each is the next with the same chance.
+# **Spec:** the lecture's three formulas. The check runs Downpour for the ages, and looks for the
+# rate at which the recursion with them begins to grow. For the momentum it computes the mean steps
+# of replicas that are equally likely to push next, and finds which part of each is the step before.
 
 
 # %% tags=["exercise"] name="predict-edge"
