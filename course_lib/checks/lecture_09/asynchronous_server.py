@@ -142,10 +142,7 @@ class AsynchronousServer(Task):
              "own push: update first, then send", _follow(arguments, order, answer="before")),
             ("fetches-once", "all gradients were computed with the parameters of the start: a "
              "worker receives before each gradient", _follow(arguments, order, answer="never")),
-            ("pushes-parameters", "a worker pushes its gradient, not parameters: the server makes "
-             "the step", _with_parameters(arguments, order)),
-            ("pushes-parameters", "a worker pushes its gradient, not parameters: whoever comes "
-             "last would undo the others' steps", _with_parameters(arguments, order, adopts=True)),
+            *_of_parameters(arguments, order),
             ("one-push-less", "the last push of each worker is missing",
              _follow(arguments, all_but_last)),
             ("one-push-less", "the last push of all is missing: the server takes workers * steps",
@@ -200,6 +197,17 @@ def _follow(
         if answer != "never":
             read[rank] = w if answer == "after" else before
     return np.array(w)
+
+
+def _of_parameters(arguments: Given, order: Sequence[int]) -> list[tuple[str, str, Vector]]:
+    """Push parameters in place of gradients."""
+    text = "a worker pushes its gradient, not parameters: "
+    return [
+        ("pushes-parameters", text + "the server makes the step",
+         _with_parameters(arguments, order)),
+        ("pushes-parameters", text + "whoever comes last would undo the others' steps",
+         _with_parameters(arguments, order, adopts=True)),
+    ]  # fmt: skip
 
 
 def _with_parameters(arguments: Given, order: Sequence[int], adopts: bool = False) -> Vector:
