@@ -107,7 +107,7 @@ class MicrobatchStep(Task):
             return None
         kept = slice(0, each * M)
         grad = _mean_gradient(w, X[kept], y[kept])
-        for factor in (1.0, each * M / len(y)):
+        for factor in (1.0, each * M / len(y), each):
             if got[0].shape == w.shape and np.allclose(got[0], w - rate * factor * grad, rtol=1e-9):
                 return Hint("left-over", "examples are left over when the batch is cut into equal "
                             "parts: np.array_split makes parts that differ by one")  # fmt: skip
