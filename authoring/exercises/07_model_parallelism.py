@@ -88,8 +88,8 @@ checks.predict_pipeline(predict_pipeline)
 # for.
 # </details>
 #
-# Now measure GPipe, for messages of half a millisecond, with 8 ranks. (Your function takes whole
-# milliseconds: so all times are doubled for it, and its result is halved.)
+# Now measure GPipe, for messages of ½ ms, with 8 ranks. (Your function takes whole milliseconds: so
+# it gets all times doubled; its result is halved.)
 
 # %% tags=["raises-exception"]
 doubled = predict_pipeline(8, 16, 2, 4, 1)["gpipe_with_messages_ms"] / 2

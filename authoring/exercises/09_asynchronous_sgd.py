@@ -152,8 +152,8 @@ checks.who_may_read(who_may_read)
 #
 # Now a whole run with it: replica 1 is four times as slow, and nobody who is more than 1 ahead gets
 # parameters. In every round each replica whose batch is done asks, and your function answers. (A
-# clock counts what was *asked*: that of a replica that is held back stands at 2 ahead, the bound
-# and the question that has no answer yet.)
+# clock counts what was *asked*: whoever is held back stands at 2 ahead, the bound and the open
+# question.)
 
 # %% tags=["raises-exception"]
 clocks, waiting, busy, done = dict.fromkeys((1, 2, 3), 1), [], {1: 4, 2: 1, 3: 1}, []

@@ -369,9 +369,8 @@ timeline(half_ms, title="Four ranks, eight micro-batches, a message travels ½ m
 #
 # $$\frac{2(P-1)}{P}\, c$$
 #
-# for a message of $c$ ms, here $\frac34$ ms: the more micro-batches, the more. The first costs what
-# filling and draining cost GPipe, 3 ms: three hops there and three back. The seven after it add 0,
-# 1, 1, 1, 0, 1 and 1 ms. That is 8 ms more in all: 41 ms.
+# for a message of $c$ ms, here $\frac34$ ms. The first costs 3 ms, as in GPipe: three hops there and
+# three back. The seven after it add 0, 1, 1, 1, 0, 1 and 1 ms: 8 ms more in all.
 
 # %% [markdown]
 # Then let in more! *Eager 1F1B* (Zhuang and others 2023) goes forward twice for each rank behind it
@@ -471,7 +470,7 @@ table({name: price(flow(name)) for name in SCHEDULES},
 #
 # And it is zero for F, I and W that take equally long, messages that take no time, and $2P - 1$
 # micro-batches or more. Try others, and find a setting in which GPipe is the fastest of the five.
-# (A page without a kernel keeps $P$, $M$, F and I: there the message and W are yours to move.)
+# (A page without a kernel keeps $P$, $M$, F and I: there move the message and W.)
 
 # %%
 explore(flow,

@@ -213,7 +213,8 @@ explore(lecture_09.staleness_chart, times=list(lecture_09.TIMES),
 #
 # The last updates $v_j$ are nearly $T$: that leaves $(P-1)\,T$, less an edge: $P(P-1)/2$ if the
 # last $P$ are one of each, as here. No time stands in it.
-#
+
+# %% [markdown]
 # A straggler's gradients are old, but they are few; and while it computes, fewer push between two
 # pushes of the others.
 #
@@ -626,7 +627,8 @@ explore(
 # bear with it: asynchrony's own momentum makes up for it. But a larger rate is not a longer way:
 # with momentum $m$ a gradient makes $\frac{1}{1-m}$ of a step in the end; 1.15/1.5 is 0.77, less
 # than the 1.02 without momentum.
-#
+
+# %% [markdown]
 # In (2) it falls with random times; with equal times it grows, and with the straggler it is past
 # the edge by a hair. In (3) the old bars all but vanish, and so do two thirds of the updates.
 
