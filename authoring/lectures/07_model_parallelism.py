@@ -369,8 +369,8 @@ timeline(half_ms, title="Four ranks, eight micro-batches, a message travels ½ m
 #
 # $$\frac{2(P-1)}{P}\, c$$
 #
-# for a message of $c$ ms, here $\frac34$ ms. The first costs 3 ms, as in GPipe: three hops there and
-# three back. The seven after it add 0, 1, 1, 1, 0, 1 and 1 ms: 8 ms more in all.
+# for a message of $c$ ms, here $\frac34$ ms. The first costs 3 ms, as in GPipe: three hops there
+# and three back. The seven after it add 0, 1, 1, 1, 0, 1 and 1 ms: 8 ms more in all.
 
 # %% [markdown]
 # Then let in more! *Eager 1F1B* (Zhuang and others 2023) goes forward twice for each rank behind it
