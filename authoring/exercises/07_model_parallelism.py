@@ -88,7 +88,8 @@ checks.predict_pipeline(predict_pipeline)
 # for.
 # </details>
 #
-# Now measure GPipe, for messages of half a millisecond, with 8 ranks:
+# Now measure GPipe, for messages of ½ ms, with 8 ranks. (Your function takes whole milliseconds: so
+# it gets all times doubled; its result is halved.)
 
 # %% tags=["raises-exception"]
 doubled = predict_pipeline(8, 16, 2, 4, 1)["gpipe_with_messages_ms"] / 2
@@ -161,7 +162,8 @@ checks.order_1f1b(order_1f1b)
 # backward, while there are forward passes left; then the `ahead` backward passes that remain.
 # </details>
 #
-# Now train with it, on four real processes, and look at it:
+# Now train with it on four real processes. The picture shows your orders in virtual time, where a
+# message takes ¼ ms; it is no recording of the processes:
 
 
 # %% tags=["raises-exception"]
@@ -205,7 +207,8 @@ flow(mine, 4, 8, latency_ms=0.25).player()
 # slope comes from the rank behind; the last rank has the loss, and calls `backward(m, None)`.
 #
 # `comm.isend(array, dst)` begins to send and returns at once; `.wait()` on what it returned waits
-# until it is over. Plain `send` may wait until the other rank receives.
+# until it is over. Plain `send` may wait until the other rank receives. (Wait for each `isend` in
+# the end. The check cannot see it, for here a message arrives all the same; MPI and torch want it.)
 
 # %% [markdown]
 # **Spec:** each action of `order`, in this order (micro-batches go forward by number, and back by
@@ -287,13 +290,14 @@ real = run(three_stages, workers=3, time_limit_s=30)
 
 # %% [markdown]
 # **Without code.** With `send` in place of `isend`, GPipe's order works and 1F1B's may stop. Which
-# two ranks wait for each other, and in which action?
+# two of the P ranks wait for each other, and in which action?
 #
 # <details><summary>Answer</summary>
 #
-# In 1F1B rank 0 sends micro-batch 1 forward while rank 1 sends the slope of micro-batch 0 back:
-# each waits until the other receives. In GPipe all that is sent at one time goes one way, and the
-# last rank receives.
+# The last two. In 1F1B rank P − 2 sends micro-batch 1 forward while rank P − 1 sends the slope of
+# micro-batch 0 back: each waits until the other receives. All ranks before them wait behind rank
+# P − 2, in a send of their own. In GPipe all that is sent at one time goes one way, and the last
+# rank receives.
 # </details>
 
 # %% [markdown]
@@ -301,7 +305,7 @@ real = run(three_stages, workers=3, time_limit_s=30)
 #
 # Take the step of the whole batch with gradients of micro-batches. *Difficulty 2 of 3, 20 minutes.*
 #
-# `gradient(w, X, y)` returns the *mean* gradient of some examples. No more than a micro-batch fit
+# `gradient(w, X, y)` returns the *mean* gradient of some examples. No more than a micro-batch fits
 # into memory; it refuses more. This colleague's step trains, and its loss falls.
 
 

@@ -150,8 +150,10 @@ checks.who_may_read(who_may_read)
 # `bound is None` first: 0 is a bound.
 # </details>
 #
-# Now a whole run with it: replica 1 is four times as slow, and nobody may be more than 1 ahead. In
-# every round each replica whose batch is done asks, and your function answers.
+# Now a whole run with it: replica 1 is four times as slow, and nobody who is more than 1 ahead gets
+# parameters. In every round each replica whose batch is done asks, and your function answers. (A
+# clock counts what was *asked*: whoever is held back stands at 2 ahead, the bound and the open
+# question.)
 
 # %% tags=["raises-exception"]
 clocks, waiting, busy, done = dict.fromkeys((1, 2, 3), 1), [], {1: 4, 2: 1, 3: 1}, []
@@ -306,8 +308,9 @@ timeline(served.trace, roles={0: "server"}, title="Three workers, some pushes se
 # Seven different pushes, and ten updates. Write the function that finds which. The history says in
 # the server's order what it received, and how many updates it had made after that.
 #
-# **Spec:** the pushes (rank, number) with which the number of updates rose more than once, each
-# once, in the order in which they were applied the second time. **Budget:** no messages.
+# **Spec:** the pushes (rank, number) that were applied at least twice, each of them once, in the
+# order in which they were applied the second time. Whenever a push is applied, the number of
+# updates rises by 1. **Budget:** no messages.
 
 
 # %% tags=["exercise"] name="applied-twice"
@@ -378,9 +381,9 @@ sorted(applied_twice(lecture_09.history_of(real.trace)))
 # A push returns the next parameters. All take equally long, for the first two numbers; for the
 # third, times are random (exponential).
 #
-# **Spec:** the lecture's three formulas. The check runs Downpour for the ages, looks for the rate
-# at which the recursion with them begins to grow, and fits the mean step to the mean step before,
-# worked out for replicas of which each is the next with the same chance.
+# **Spec:** the lecture's three formulas. The check runs Downpour for the ages, and looks for the
+# rate at which the recursion with them begins to grow. For the momentum it computes the mean steps
+# of replicas that are equally likely to push next, and finds which part of each is the step before.
 
 
 # %% tags=["exercise"] name="predict-edge"

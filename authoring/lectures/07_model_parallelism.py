@@ -7,7 +7,7 @@
 # - choose a schedule and a number of micro-batches for a pipeline: its bubble, memory and messages
 # - say of "same bubble" and "zero bubble" under which condition they hold
 #
-# Part 1 takes 16 minutes, part 2 takes 20; plan twice that if you try everything. Needs: 2
+# Part 1 takes 16 minutes, part 2 takes 21; plan twice that if you try everything. Needs: 2
 # processes, no GPU. You should know forward and backward pass from a training loop of your own;
 # [lecture 06](06_overlap_and_scaling.ipynb) helps, and is not needed. Then: the
 # [exercises](../exercises/07_model_parallelism.ipynb), and [lecture 08](08_split_weights.ipynb),
@@ -91,6 +91,9 @@ table({
 
 # %% [markdown]
 # So the model itself must be split. This lecture gives each worker some of the *layers*.
+#
+# Sources set it beside data parallelism, as below. (In the reason the data are a table: a row is an
+# example, a column a feature, which has its own weights.)
 
 # %%
 claim("1.2")
@@ -126,23 +129,22 @@ player(in_a_row.trace, "line", title="Four layers on four ranks, one step", mome
 
 # %% [markdown]
 # Play it: at any time one rank computes and three wait. (Messages are short; *even steps* shows
-# them.) With $P$ equal stages a rank computes $1/P$ of the time on average: rank 0 18 %, as nobody
-# wants the slope in the examples, the others 27 %. The model fits, and nothing is faster than with
-# one GPU that is large enough.
-#
+# them.) With $P$ equal stages a rank computes $1/P$ of the time on average: 18 % on rank 0, as
+# nobody wants the slope in the examples, 27 % on the others. The model fits, and nothing is faster
+# than with one GPU that is large enough.
+
+# %% [markdown]
 # What crosses a cut are *activations*: 64 examples with 256 numbers of 8 bytes, 131 KB, and their
 # slope on the way back. No parameter is ever sent. (Nor its gradient, unless two stages share it: a
 # language model's first and last layer may have the same embedding, whose gradients a message
-# adds up.) A stage's part of the step:
+# adds up.)
+#
+# A stage's part of the step: receive, go forward, send; then the same the other way. `part` has the
+# numbers of the examples, here all 64, and `weight` is their share of the batch, here 1. `"F"` and
+# `"B"` name the pass whose operations are counted.
 
 # %%
-source(model_parallel, part='with comm.compute("forward"')
-
-# %%
-source(model_parallel, part="if is_last:")
-
-# %%
-claim("1.13")
+source(model_parallel, part="for part, weight")
 
 # %% tags=["how-we-know"]
 # How we know: one rank at a time, a quarter each; the weights of one process; bytes of activations
@@ -243,6 +245,9 @@ guess_ms.compare(flow("GPipe", ranks=4, microbatches=8).ms)
 # %%
 flow("GPipe", ranks=4, microbatches=8, latency_ms=0.25).player()
 
+# %%
+claim("1.13")
+
 # %% [markdown]
 # How many micro-batches? Below it is always the same batch, 96 ms of work for one rank after the
 # other. Move $M$ from 1, which is no pipeline, to 16. Does doubling it always help as much?
@@ -253,8 +258,7 @@ explore(of_one_batch, microbatches=knob([1, 2, 4, 8, 16], label="micro-batches M
 
 # %% [markdown]
 # The more, the smaller the bubble: 75, 60, 43, 27, 16 % with four ranks. On a real GPU it ends
-# somewhere, because small micro-batches use it badly, and each message has its latency. GPipe's
-# authors found the bubble negligible from $M = 4P$ on.
+# somewhere, because small micro-batches use it badly, and each message has its latency.
 #
 # In the middle of the step every rank holds all $M$: the activations of the *whole batch*, however
 # finely it is cut. For that reason GPipe, as published, keeps only what each stage was given, and
@@ -262,6 +266,10 @@ explore(of_one_batch, microbatches=knob([1, 2, 4, 8, 16], label="micro-batches M
 # computing. Part 2 buys it with an order.
 
 # %% [markdown]
+# GPipe's authors found the bubble negligible from $M = 4P$ on. The formula still says 16 % there
+# ($P = 4$, $M = 16$): part of their reason is that what is computed once more can be computed
+# while a rank would wait. Without that, 16 % is 16 %.
+#
 # One more condition: all stages are alike. A pipeline is as slow as its slowest stage. If rank 1
 # needs twice as long, the step takes 57 ms instead of 33, and the others are idle for more than
 # half of it. So cut by computing time, not by the number of layers.
@@ -357,13 +365,14 @@ timeline(half_ms, title="Four ranks, eight micro-batches, a message travels ½ m
 # GPipe's ranks wait only while the pipeline fills and drains; in between, the next micro-batch has
 # arrived while they computed. 1F1B's wait at every turn. Rank 0 has $P$ micro-batches on their way,
 # no more. One of them needs $P$ passes forward and back, and $2(P-1)$ messages, until it is home
-# again. So $P$ of them take that long, and each adds
+# again. So $P$ of them take that long, and one adds, on average,
 #
 # $$\frac{2(P-1)}{P}\, c$$
 #
-# for a message of $c$ ms, here $\frac34$ ms: the more micro-batches, the more. That is 6 of the 8
-# ms more; filling and draining cost 2.
-#
+# for a message of $c$ ms, here $\frac34$ ms. The first costs 3 ms, as in GPipe: three hops there
+# and three back. The seven after it add 0, 1, 1, 1, 0, 1 and 1 ms: 8 ms more in all.
+
+# %% [markdown]
 # Then let in more! *Eager 1F1B* (Zhuang and others 2023) goes forward twice for each rank behind it
 # before it takes turns:
 
@@ -376,6 +385,10 @@ flow(eager_1f1b, ranks=4, microbatches=8, latency_ms=0.5).player()
 # %% [markdown]
 # 36 ms again, and rank 0 holds 7. With 32 micro-batches it still holds 7, and GPipe 32. Latency is
 # hidden by what is on its way: that is memory.
+#
+# Twice as many hide only so much: a message may take half a pass forward and back, here 1.5 ms.
+# With 2 ms eager 1F1B takes 48 ms, GPipe 45; with 3 ms 60, GPipe 51. GPipe has all of them on their
+# way, and waits only while it fills and drains.
 
 # %% tags=["how-we-know"]
 # How we know: equal without latency; the slope of the delay; eager 1F1B takes GPipe's time
@@ -385,8 +398,15 @@ for P, M in ((2, 8), (4, 8), (4, 16), (8, 32)):
     assert flow("1F1B", P, M).held == [P - rank for rank in range(P)]
 more_ms = [flow("1F1B", 4, M, 0.5).ms - 3 * (M + 3) for M in (8, 16, 32)]
 assert np.allclose(np.diff(more_ms) / (8, 16), 3 / 4)
-assert more_ms == [M * 3 / 4 + 2 for M in (8, 16, 32)]
+one_more_ms = np.diff([flow("1F1B", 4, M, 0.5).ms - 3 * M for M in range(1, 9)])
+assert (more_ms[0], one_more_ms.tolist()) == (8, [0, 1, 1, 1, 0, 1, 1])
+assert flow("1F1B", 4, 1, 0.5).ms == flow("GPipe", 4, 1, 0.5).ms == 3 * 4 + 3
 assert flow(eager_1f1b, 4, 32).held[0] == 7
+for P, M in ((2, 8), (4, 8), (4, 16), (8, 32)):  # a pass forward and back takes 3 ms
+    level = [flow("GPipe", P, M, c).ms == flow(eager_1f1b, P, M, c).ms for c in (1, 1.5, 1.6, 2)]
+    assert level == [True, True, False, False]
+assert [(flow(eager_1f1b, 4, 8, c).ms, flow("GPipe", 4, 8, c).ms) for c in (2, 3)] == [
+    (48, 45), (60, 51)]  # fmt: skip
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A smaller bubble
@@ -421,20 +441,22 @@ guess_idle
 guess_idle.compare(flow("ZB-H1").idle_ms)
 
 # %% [markdown]
-# $(P-1)(F + I - W)$. Each of the $P - 1$ saves W twice: the slope goes back through a rank in I,
-# not in I + W, and a rank that waits for it while the pipeline drains has a W left to do. (That is
-# so while W takes no longer than F or I. A longer W saves no more: what is left is $P - 1$ times
-# the longer of F and I.)
+# $(P-1)(F + I - W)$. Each of the $P - 1$ hops saves W twice: the slope goes back through a rank in
+# I, not in I + W, and who waits for it while the pipeline drains has a W left to do. (That is so
+# while W takes no longer than F or I. A longer W saves no more: what is left is $P - 1$ times the
+# longer of F and I.)
 #
 # *ZB-V* also places two stages on each rank, down and up again like a V: rank 0 has the first stage
-# and the last. Play it, with messages that take no time: is anybody idle? (Dark is F, grey I, pale
-# W; *even steps* shows the messages.)
+# and the last. Messages take no time. Play it: is anybody idle? (Dark is F, grey I, pale W; *even
+# steps* shows the messages.)
 
 # %%
 flow("ZB-V", ranks=4, microbatches=8).player()
 
 # %% [markdown]
-# All five, still with messages that take no time:
+# All five, still with messages that take no time. (Marked are ZB-V's two numbers that are compared
+# below.) Look at what ranks hold, too. ZB-H1 pays with memory: what W needs is kept until W is
+# done, so each rank holds 4 micro-batches, where 1F1B holds 4, 3, 2 and 1.
 
 # %%
 table({name: price(flow(name)) for name in SCHEDULES},
@@ -447,19 +469,21 @@ table({name: price(flow(name)) for name in SCHEDULES},
 # does, is checked afterwards.
 #
 # And it is zero for F, I and W that take equally long, messages that take no time, and $2P - 1$
-# micro-batches or more. Try others:
+# micro-batches or more. Try others, and find a setting in which GPipe is the fastest of the five.
+# (A page without a kernel keeps $P$, $M$, F and I: there move the message and W.)
 
 # %%
 explore(flow,
-        schedule=knob(SCHEDULES, start="ZB-V"), ranks=knob([2, 4, 8], label="ranks P", start=4),
-        microbatches=knob([8, 16], label="micro-batches M"),
+        schedule=knob(SCHEDULES, start="ZB-V"),
+        ranks=knob([2, 4, 8], label="ranks P", start=4, page=[4]),
+        microbatches=knob([8, 16], label="micro-batches M", page=[8]),
         latency_ms=knob([0, 0.25, 0.5, 1], label="a message", unit="ms"),
-        forward=knob([0.5, 1, 1.5], label="F", unit="ms", start=1),
-        input_gradient=knob([0.5, 1, 1.5], label="I", unit="ms", start=1),
+        forward=knob([0.5, 1, 1.5], label="F", unit="ms", start=1, page=[1]),
+        input_gradient=knob([0.5, 1, 1.5], label="I", unit="ms", start=1, page=[1]),
         weight_gradient=knob([0.5, 1, 1.5], label="W", unit="ms", start=1))  # fmt: skip
 
 # %% [markdown]
-# Find a setting in which GPipe is the fastest of the five. Here is the whole range:
+# Have you found one in which GPipe is the fastest? Here is the whole range:
 
 # %%
 explore(lecture_07.latency_chart, microbatches=knob([4, 8, 16], label="micro-batches M", start=8),
@@ -482,6 +506,7 @@ for P, M in ((2, 8), (4, 8), (4, 16), (8, 16)):
     enough = [flow("ZB-V", P, M) for M in (2 * P - 2, 2 * P - 1)]
     own = [price(made)["idle between first and last action, ms"] for made in enough]
     assert own[0] > 0 == own[1]
+assert [flow(name).held for name in ("ZB-H1", "1F1B")] == [[4] * 4, [4, 3, 2, 1]]
 unequal = [flow("ZB-V", 4, 8, 0, *times) for times in ((1, 1, 0.5), (1, 1, 1.5), (1.5, 1, 1))]
 assert all(price(made)["idle between first and last action, ms"] > 0 for made in unequal)
 fastest = {c: min(SCHEDULES, key=lambda name: flow(name, latency_ms=c).ms) for c in (0, 1)}
@@ -592,9 +617,9 @@ lecture_07.real_steps()
 
 # %% [markdown]
 # With two free cores a pipeline wins, and GPipe and 1F1B are nearly level. The line below the bars
-# says who was first in this run, in which part of the second bar's time; compare it with $9/16$,
-# which is 0.56. The bars move from run to run, more so while other programs run: two ranks can
-# compute at the same time only where two cores are free. What is missing: small products of
+# says who was first in this run, and in which part of the second bar's time; compare it with
+# $9/16$, which is 0.56. The bars move from run to run, more so while other programs run: two ranks
+# can compute at the same time only where two cores are free. What is missing: small products of
 # matrices are slower for each example, and the processor that computes is also the one that copies.
 
 # %% [markdown] slideshow={"slide_type": "slide"}

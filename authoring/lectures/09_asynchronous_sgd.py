@@ -7,7 +7,7 @@
 # - say by how much the learning rate must fall for it, and for which timing that holds
 # - choose between waiting for all, for some, for nobody, and for nobody who is too far ahead
 #
-# Part 1 takes 20 minutes, part 2 takes 21; plan twice that if you try everything. Needs: 5
+# Part 1 takes 20 minutes, part 2 takes 22; plan twice that if you try everything. Needs: 5
 # processes, no GPU. The *server*, a rank to which gradients go, is from [lecture
 # 04](04_parameter_server.ipynb). Before: [lecture 08](08_split_weights.ipynb). Then: the
 # [exercises](../exercises/09_asynchronous_sgd.ipynb), [lecture 10](10_hogwild.ipynb).
@@ -135,7 +135,12 @@ timeline(both, roles=SERVER, title="24 gradients, rank 1 is four times as slow")
 source(serve, part="for version")
 
 # %% [markdown]
-# The rest is for cases that are none of ours:
+# A replica does the same again and again. It asks for parameters (an empty message, `fetch`) and
+# receives them, computes, pushes its gradient, and receives the number of its next lot: four
+# messages a gradient. Where a push returns the parameters (`push_returns`) nobody asks: three.
+
+# %% [markdown]
+# The rest of the loop is for cases that are none of ours:
 #
 # - `lots.walk` counts versions until all batches are done;
 # - `own` and `dealer` are for several servers, each with a part (*shard*) of the parameters;
@@ -196,14 +201,18 @@ explore(lecture_09.staleness_chart, times=list(lecture_09.TIMES),
 # %% [markdown]
 # **Why $P-1$, whatever the times.** Number all updates, from 0. A replica reads the parameters that
 # its own last push has made. So the staleness of update $v$ is $v - u - 1$, where $u$ is the same
-# replica's update before, and $-1$ at its first. Add up over one replica: the $v$ and $u$ cancel
-# but for its last number and that $-1$; each update takes one off. Over all:
+# replica's update before, and $-1$ at its first. Let $a < b < \dots < v_j$ be the $n_j$ updates of
+# replica $j$. All but the first and the last cancel:
+#
+# $$(a - (-1) - 1) + (b - a - 1) + \dots = v_j + 1 - n_j$$
+
+# %% [markdown]
+# Over all $P$ replicas, with $T$ updates in all:
 #
 # $$\sum \text{staleness} = \sum_{j=1}^{P} v_j + P - T$$
 #
-# with $v_j$ the last update of replica $j$, of $T$. Near the end each $v_j$ is nearly $T$: that
-# leaves $(P-1)\,T$, less an edge: $P(P-1)/2$ if the last $P$ are one of each, as here. No time
-# stands in it.
+# The last updates $v_j$ are nearly $T$: that leaves $(P-1)\,T$, less an edge: $P(P-1)/2$ if the
+# last $P$ are one of each, as here. No time stands in it.
 
 # %% [markdown]
 # A straggler's gradients are old, but they are few; and while it computes, fewer push between two
@@ -454,21 +463,21 @@ lecture_09.edges_chart()
 
 # %% [markdown]
 # **Random times** forgive more, since a quarter of the gradients are fresh, though the mean age is
-# the same. Whoever pushes next is anybody, with chance $\frac1P$. So one can compute, update by
-# update, the mean of $w^2$ over all orders that are possible. The largest rate at which this mean
-# falls is the curve: 0.843 for four (a computer finds it, `mean_square_edge`).
+# the same. Each replica is the next to push with chance $\frac1P$, whatever has been. So the mean
+# of $w^2$ over all possible orders can be computed, update by update. The curve is the largest rate
+# at which this mean falls: 0.843 for four (`mean_square_edge` finds it numerically).
 #
-# One run alone may bear more. Of eleven runs the one in the middle still falls up to 1.08, 28 %
-# more. Between 0.843 and 1.08 more than half of the runs fall; but the others grow so far that the
-# mean does.
+# Most single runs bear more. The median of eleven runs still falls up to 1.08, 28 % more. At rates
+# between 0.843 and 1.08 more than half of the runs fall, but the others grow so far that the mean
+# of $w^2$ grows with them.
 
 # %% [markdown]
-# (That ages differ is not enough: three replicas in the order A C B A C C, again and again, are 2
-# updates old on average, as with equal times, and their edge is below 0.6.)
+# (Ages that differ are not enough. Let three replicas push in the order A C B A C C, again and
+# again: gradients are 2 updates old on average, as with equal times, and the edge is below 0.6.)
 #
-# **What does one gain?** P replicas make P updates a second, in smaller steps. Multiply $P$ by the
-# largest $\eta\lambda$: that is how far one may go in a second. Synchronous training adds up P
-# gradients and may go 2 in a step, which takes as long as the slowest of the P.
+# **What does one gain?** P replicas make P updates a second, in smaller steps. $P$ times the
+# largest $\eta\lambda$ is how far they may go in a second. Synchronous training adds up P gradients
+# and may go 2 in a step, which takes as long as the slowest of the P.
 
 # %%
 table({
@@ -482,16 +491,20 @@ table({
 })  # fmt: skip
 
 # %% [markdown]
-# With equal times 16 replicas are no better than one, even a little worse, approaching $\pi/2$.
-# Stability is bought with the rate. Waiting for all is in the same position: 2, if all take a
-# second. With random times 16 replicas go 3.1 times as far as one, not 16 times; but whoever waits
-# falls to 0.59, for the slowest of 16 takes 3.4 s in the mean. So at the edge sixteen replicas are
-# worth some three, or not even one, and waiting for uneven ones hurts.
+# With equal times 16 replicas go no farther than one: what they gain in updates they lose in the
+# rate, and a little more (the column falls towards $\pi/2$). Waiting for all gains nothing either:
+# 2 for any number, if all take a second.
+#
+# With random times 16 replicas that wait for nobody go 3.1 times as far as one, not 16 times. If
+# all wait, they fall to 0.59, for the slowest of 16 takes 3.4 s on average. So at the edge of
+# stability sixteen replicas are worth about three machines without waiting, and less than one with
+# it.
 
 # %% [markdown]
 # Where *noise* keeps the rate far below the edge, as with small batches, staleness costs little. At
-# $\eta\lambda = 0.02$ seven updates of delay need no more updates, and noise leaves a mean square
-# that is 15 % larger: eight replicas are nearly eight times as fast.
+# $\eta\lambda = 0.02$ gradients that are seven updates old need no more updates than fresh ones,
+# and noise leaves a mean square of $w$ that is 15 % larger. So eight replicas are nearly eight
+# times as fast.
 
 # %% tags=["how-we-know"]
 # How we know: measured edges are the formula's; a simulated run is the recursion, number by number
@@ -579,15 +592,17 @@ assert lecture_09.edge_of(lecture_09.history(4, "random")[0]) < 14 / 10
 #
 # Break it, and save it:
 #
-# 1. Four workers, random times, rate 0.4, momentum 0.9. Save it with the momentum alone. Which
+# 1. Four workers, random times, rate 0.4, momentum 0.9. Save it: change the momentum only. Which
 #    momentum allows the largest rate? Look below 0, too: there a step takes back a part of the one
 #    before.
 # 2. Momentum 0; change *times*. At which does rate 0.6 still fall?
-# 3. Straggler: what does *bound* 1 (nobody is more than 1 batch ahead of others) do to the
-#    histogram, and to the updates a second?
-#
+# 3. Straggler: what does *bound* 1 do to the histogram, and to the updates a second? (Whoever is
+#    more than 1 batch ahead of the slowest has to wait: the next section.)
+
+# %% [markdown]
 # Grey is the loss at the edge: the rate, named beside it, at which this run of 240 updates ends as
-# far away as it began. Random times make it swing widely: compare rates, not curves.
+# far away as it began; the first 120 are drawn. Random times make it swing widely: compare rates,
+# not curves.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: everything at once, 4 minutes</summary>
@@ -607,10 +622,13 @@ explore(
 )  # fmt: skip
 
 # %% [markdown]
-# In (1) momentum $-0.5$ has the largest
-# rate of the four in this run, 1.15, larger than fresh gradients bear with it: asynchrony's own
-# momentum makes up for it. But a larger rate is not a longer way: with momentum $m$ a gradient
-# makes $\frac{1}{1-m}$ of a step in the end; 1.15/1.5 is 0.77, less than the 1.02 without momentum.
+# In (1) each of the other momenta saves it: with 0.9 the edge is below 0.05, with 0.5 above 0.4.
+# Momentum $-0.5$ has the largest rate of the four in this run, 1.15, larger than fresh gradients
+# bear with it: asynchrony's own momentum makes up for it. But a larger rate is not a longer way:
+# with momentum $m$ a gradient makes $\frac{1}{1-m}$ of a step in the end; 1.15/1.5 is 0.77, less
+# than the 1.02 without momentum.
+
+# %% [markdown]
 # In (2) it falls with random times; with equal times it grows, and with the straggler it is past
 # the edge by a hair. In (3) the old bars all but vanish, and so do two thirds of the updates.
 
@@ -636,8 +654,9 @@ assert lecture_09.history(4, "equal", "1") == equal4, "nobody is ahead: no bound
 #
 # *Bounded staleness* (stale synchronous parallel, SSP; Ho and others 2013): a replica's *clock*
 # counts how often it has asked for parameters. Whoever is more than $s$ ahead of the slowest gets
-# no parameters until that one has caught up. $s = 0$ is synchronous training with the sum of the
-# gradients, where there is no momentum; no bound is Downpour.
+# no parameters until that one has caught up. With $s = 0$ and without momentum this is synchronous
+# training with the sum of the gradients (all wait, so no staleness acts like momentum either); no
+# bound is Downpour.
 #
 # Digits, four workers, one *eight* times as slow. How many times as fast as waiting for all is a
 # bound of 2? (Downpour: 5.5 times.)
@@ -683,10 +702,11 @@ race(runs, note="loss", steps_per_epoch=per_epoch,
 # run, and no more: after three batches the fast ones wait for the straggler, not after one. A bound
 # helps against workers that are slow *now and then*, each at another time. Against one that is
 # always slow it is a barrier that begins two batches later.
-#
+
+# %% [markdown]
 # *Backup workers* (Chen and others 2016) take another way: wait for the first three of four, and
 # drop the last. No gradient is ever old, and no step waits for the straggler; its work is thrown
-# away.
+# away, a quarter of each batch. Here that is 7.35 times as fast as waiting for all.
 
 # %% tags=["how-we-know"]
 # How we know: bound 0 is synchronous training; who is last and how old gradients are
@@ -696,6 +716,7 @@ assert all(sum(span.rank == rank and span.end_s < slow_first_s for span in spans
            for rank in (2, 3, 4))  # fmt: skip
 assert round(ends_s["waits for all"] / ends_s["at most 2 ahead"], 2) == 1.03
 assert round(ends_s["waits for all"] / ends_s["waits for nobody"], 1) == 5.5
+assert round(ends_s["waits for all"] / ends_s["waits for 3 of 4"], 2) == 7.35
 dropped = [note.value for note in runs["waits for 3 of 4"].trace.notes_named("dropped")]
 assert sum(dropped) == 66 // 8, "the straggler's all, and none of the others'"
 for name, made in runs.items():  # what the race draws: each update when it was made
@@ -789,10 +810,10 @@ for name in ("one machine", "4 replicas, tuned"):
 # ## The price sheet goes on
 #
 # Four replicas of the bowl: gradients that are applied in a second, until the last update, for
-# three kinds of times; messages at the server for one; and its mean age beside a straggler. (Runs
-# have 240 gradients. At the end Downpour's fast replicas have nothing left: in longer runs it comes
-# nearer to 4, 4 and 3.25. Messages take no time; a fetch of one's own makes gradients younger only
-# because the three fast replicas push at one moment.)
+# three kinds of times; then, beside a straggler, messages at the server for each applied gradient,
+# and its mean age. (Runs have 240 gradients. At the end Downpour's fast replicas have nothing left:
+# in longer runs it comes nearer to 4, 4 and 3.25. Messages take no time; a fetch of one's own makes
+# gradients younger only because the three fast replicas push at one moment.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the price sheet, 2 minutes</summary>
@@ -807,6 +828,18 @@ lecture_09.price_sheet()
 # %% [markdown]
 # With equal times nobody gains by not waiting, and old gradients are all that one gets. The more
 # the times differ, the more waiting costs. Which scheme wins is a question about *your* times.
+#
+# Only where gradients are dropped do the messages for one depend on the times. To wait for 3 of 4
+# takes 4.0 with equal times, for the fourth has its three messages in each step for nothing; 3.7
+# with random times; and 3.3 beside the straggler, which has them in about one step of four.
+
+# %% tags=["how-we-know"]
+# How we know: messages for an applied gradient, where the last of four is dropped
+first_3 = [on_bowl(partial(backup_workers, backups=1), 4, 240, pace(4, times), waits=True).trace
+           for times in lecture_09.TIMES]  # fmt: skip
+assert [round(trace.n_messages / 180, 1) for trace in first_3] == [4.0, 3.7, 3.3]
+pushes = [m for m in first_3[2].messages if m.src == 1 and m.tag == "gradient"]
+assert 15 <= len(pushes) <= 16, "of 60 steps, the straggler's"
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Three questions, no code

@@ -77,6 +77,23 @@ def test_a_page_of_a_large_grid_is_thinned_keeps_ends_and_start_and_says_so():
     assert page["aside"] == f"this page has {len(page['found'])} of 500 settings"
 
 
+def test_a_page_keeps_the_values_that_it_is_to_have_and_a_kernel_has_all():
+    fn, asked = counted(lambda **settings: {str(settings): 1.0})
+    knobs = {name: knob([1, 2, 3, 4, 5], start=2, page=[2]) for name in "abcd"}
+    widget = explore(fn, e=list("vwxyz"), f=knob([1, 2, 3, 4], page=[1, 4]), **knobs)
+    assert [len(one["texts"]) for one in widget.knobs] == [5, 4, 5, 5, 5, 5]
+    page = widget.traits_shown()
+    assert [one["texts"] for one in page["knobs"]] == [list("vwxyz"), ["1", "4"], *[["2"]] * 4]
+    assert len(asked) == len(page["found"]) == 10
+    assert page["aside"] == "this page has 10 of 12,500 settings"
+
+
+@pytest.mark.parametrize("page", [[], [1], [2, 9]])
+def test_a_page_s_values_are_a_knob_s_and_have_the_start(page):
+    with pytest.raises(ValueError, match=r"^page must be some of \[1, 2\], and 2 among them, got"):
+        knob([1, 2], start=2, page=page)
+
+
 def test_a_page_of_large_pictures_is_thinned_until_it_fits():
     def big(n):
         return {f"curve {n}": list(enumerate(np.random.default_rng(n).normal(size=4_000)))}

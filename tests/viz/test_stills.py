@@ -5,6 +5,7 @@ import subprocess
 import sys
 from itertools import combinations, pairwise
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -183,6 +184,47 @@ def test_no_name_of_a_point_is_written_over_another():
     names = [text.get_window_extent() for text in figure.axes[0].texts]
     assert len(names) == 4
     assert not any(one.overlaps(other) for one, other in combinations(names, 2))
+
+
+@pytest.mark.parametrize("below", [None, chart({"late": 3.0})])
+def test_the_sentence_below_a_chart_is_in_its_still_and_cuts_nothing(below):
+    said = "First: GPipe, in 0.61 of the time of one after the other. " * 4
+    drawn = {"GPipe": 1.0, "1F1B": 2.0}
+    with_it, without = (
+        chart_still(chart(drawn, x_label="ms", below=below, said=text).chart) for text in (said, "")
+    )
+    with_it.to_png()
+    (sentence,) = with_it.texts
+    assert " ".join(sentence.get_text().split()) == said.strip()
+    assert len(sentence.get_text().splitlines()) > 1
+    box, picture = sentence.get_window_extent(), with_it.bbox
+    assert 0 <= box.x0 < box.x1 <= picture.x1
+    assert 0 <= box.y0 < box.y1 <= min(axes.get_tightbbox().y0 for axes in with_it.axes)
+    assert not without.texts
+    assert [axes.bbox.height for axes in with_it.axes] == pytest.approx(
+        [axes.bbox.height for axes in without.axes]
+    )
+
+
+def test_a_short_logarithmic_axis_has_ticks_between_its_powers():
+    figure = chart_still(chart({"rate": [(1, 2), (4, 0.1)]}, y_log=True, y_range=(0.08, 2.5)).chart)
+    figure.to_png()
+    (axes,) = figure.axes
+    seen = {
+        tick.get_text() for tick in axes.get_yticklabels() if 0.08 <= tick.get_position()[1] <= 2.5
+    }
+    assert seen == {"0.1", "0.2", "0.5", "1", "2"}
+
+
+def test_the_name_of_a_point_on_a_curve_is_beside_the_curve():
+    drawn = chart({"edge": [(0, 1), (1, 0)]}, points={"run, P = 4": (0.5, 0.5)},
+                  x_range=(0, 1), y_range=(0, 1))  # fmt: skip
+    figure = chart_still(drawn.chart)
+    figure.to_png()
+    (axes,) = figure.axes
+    box = axes.texts[0].get_window_extent().transformed(axes.transData.inverted())
+    along = np.linspace(box.x0, box.x1, 50)
+    assert not any(box.y0 <= 1 - x <= box.y1 for x in along)
 
 
 @pytest.mark.parametrize("moments", [0, 7, 2.5, "3"])

@@ -76,13 +76,16 @@ class MicrobatchStep(Task):
              "times too large", stepped(sum(grads))),
             ("sum-over-examples", "this is the sum over all examples: divide by how many there "
              "are", stepped(weighted)),
+            ("divided-by-parts", "this is the sum over all examples, divided by the number of "
+             "parts: divide by the number of examples", stepped(weighted / M)),
             ("divided-twice", "this is divided twice: by the examples, and by the parts",
              stepped(weighted / len(y) / M)),
             ("divided-twice", "this is divided twice: each part's gradient is a mean already",
              stepped(sum(grads) / len(y))),
-            ("last-part-missing", "the last part is missing",
+            ("last-part-missing", f"the last {sizes[-1]} examples are missing: every example is in "
+             "a part, and parts need not be equally large",
              stepped((weighted - sizes[-1] * grads[-1]) / len(y))),
-            ("last-part-missing", "the last part is missing",
+            ("last-part-missing", f"the last part, of {sizes[-1]} examples, is missing",
              stepped(sum(grads[:-1]) / max(M - 1, 1))),
             ("one-part", "this is the step of one part alone", stepped(grads[-1])),
             ("one-part", "this is the step of one part alone", stepped(grads[0])),
@@ -104,7 +107,7 @@ class MicrobatchStep(Task):
             return None
         kept = slice(0, each * M)
         grad = _mean_gradient(w, X[kept], y[kept])
-        for factor in (1.0, each * M / len(y)):
+        for factor in (1.0, each * M / len(y), each):
             if got[0].shape == w.shape and np.allclose(got[0], w - rate * factor * grad, rtol=1e-9):
                 return Hint("left-over", "examples are left over when the batch is cut into equal "
                             "parts: np.array_split makes parts that differ by one")  # fmt: skip

@@ -43,7 +43,8 @@ class Order1F1B(Task):
     )
     price_hints: ClassVar[Mapping[str, str]] = {
         "too-long": "the order can be carried out and holds little, but ranks are idle that need "
-        "not be (play it): rank r can take P - 1 - r micro-batches forward before it takes turns",
+        "not be. Play it: which rank waits for a B while it could go forward? How many F can it do "
+        "before its first B can be there?",
     }
 
     def cases(self, secret: int) -> Iterator[Case]:
@@ -108,7 +109,8 @@ class Order1F1B(Task):
         """Notice neighbours that take micro-batches in different orders."""
         if kind == "MessageMismatchError":
             return Hint("other-order", "neighbours must take micro-batches in the same order: the "
-                        "one before sends 0, 1, 2 …, and slopes come back like that")  # fmt: skip
+                        "one before sends 0, 1, 2 …, and slopes come back like that (a message's "
+                        "tag is the action that it is for)")  # fmt: skip
         return None
 
 
@@ -177,7 +179,8 @@ def _held_too_many(orders: Orders, M: int) -> tuple[int, str, Hint] | None:
                 text = "all go forward before one comes back, as in GPipe: take turns as soon as "
                 text += "the first can be back"
                 return rank, says, Hint("as-gpipe", text)
-            text = "rank r lets in P - 1 - r, then takes turns: so P - r are held at most"
+            text = "how many F can rank r do before its first B can be there? From then on it "
+            text += "takes turns, so that it holds no more"
             return rank, says, Hint("lets-in-too-many", text)
     return None
 

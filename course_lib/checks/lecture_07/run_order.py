@@ -148,10 +148,14 @@ class RunOrder(Task):
         if kind == "DeadlockError" and not case.rendezvous:
             return Hint("who-sends", "a rank waits for a message that nobody has sent: what F "
                         "makes goes to the rank behind, a slope to the rank before, both as soon "
-                        "as they are made")  # fmt: skip
+                        "as they are made; and each is received where an action needs it, not "
+                        "before")  # fmt: skip
         if "dst must be" in text or "src must be" in text:
             return Hint("no-neighbour", "the first rank has nobody before it, the last nobody "
                         "behind: it calls backward(m, None)")  # fmt: skip
+        if "is text" in text:
+            return Hint("number", "what stands behind the letter is text: m = int(action[1:]) "
+                        "makes it a number")  # fmt: skip
         if "has been forward already" in text:
             return Hint("once-each", "a micro-batch goes forward once; its number is all that "
                         "stands behind the letter: F12 is micro-batch 12")  # fmt: skip
@@ -173,6 +177,7 @@ class _Stage:
 
     def forward(self, m: int, x: Array) -> Array:
         """Compute the outputs for micro-batch m."""
+        _refuse_text(m)
         if f"F{m}" in self.done:
             raise ValueError(f"micro-batch {m} has been forward already on rank {self.comm.rank}")
         self._take_time("forward", f"F{m}")
@@ -181,6 +186,7 @@ class _Stage:
 
     def backward(self, m: int, slope: Array | None) -> Array:
         """Compute the slope in the inputs of micro-batch m."""
+        _refuse_text(m)
         if m not in self.outputs:
             raise ValueError(f"micro-batch {m} has not been forward on rank {self.comm.rank}")
         if slope is None and self.comm.rank < self.comm.size - 1:
@@ -193,6 +199,11 @@ class _Stage:
     def _take_time(self, word: str, action: str) -> None:
         with self.comm.compute(f"{word} {action}", flops=_SECONDS[action[0]] * _SPEED):
             self.done.append(action)
+
+
+def _refuse_text(m: Any) -> None:
+    if isinstance(m, str):
+        raise ValueError(f"a micro-batch is a whole number, and {m!r} is text")
 
 
 def _parts(value: Any) -> tuple[Any, list[str]]:

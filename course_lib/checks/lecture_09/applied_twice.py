@@ -45,19 +45,21 @@ SERVERS = {
     "a server that loses each push once": late, "a server that looks at numbers only": by_number,
 }  # fmt: skip
 
+_BY_HAND = [(2, 1, 1), (2, 1, 2), (1, 0, 3), (2, 0, 4), (1, 0, 5), (3, 0, 6)]
 _FIXED = {1: (0, 1, 1, 0, 2), 2: (0, 1, 0, 1), 3: (0, 0, 0, 1)}
 
 
 class AppliedTwice(HistoryTask):
-    """Find the pushes with which the version rose more than once."""
+    """Find the pushes with which the number of updates rose, at least twice."""
 
     name = "applied_twice"
     title = "Find the bug: the pushes that the server has applied more than once."
     pair = "(rank, number)"
 
     def cases(self, secret: int) -> Iterator[Case]:
-        """Begin with the forgetful server of the exercise."""
+        """Begin with what can be counted by hand, then the forgetful server of the exercise."""
         yield _case("nothing was pushed", [])
+        yield _case("six pushes, all of them applied", _BY_HAND)
         for name in SERVERS:
             yield _case(name, list(_history(name, tuple(sorted(_FIXED.items())))))
         rng = Case(1, "", seed=secret).rng(0, 0)
@@ -77,7 +79,7 @@ class AppliedTwice(HistoryTask):
         numbers = [number for _, number in applied]
         for hint_id, text, values in (
             ("received-is-not-applied", "these were received twice; a push is applied where the "
-             "version rises", _repeated(received)),
+             "number of updates rises", _repeated(received)),
             ("ranks-have-own-numbers", "each rank has numbers of its own: (1, 0) and (2, 0) are "
              "two pushes", _in_pairs(applied, _repeated(numbers))),
             ("order", "in the order in which they were applied the second time",
@@ -90,12 +92,15 @@ class AppliedTwice(HistoryTask):
              [push for k, push in enumerate(applied) if k and push == applied[k - 1]]),
             ("once-is-right", "these were applied once, as it should be; the others are asked for",
              [push for push in dict.fromkeys(applied) if push not in right]),
-            ("version-before", "the version of a record is that after the push: compare it with "
+            ("version-before", "a record has the number of updates after the push: compare it with "
              "the record before, and the first with 0", _twice(history, first=None)),
-            ("version-before", "the version of a record is that after the push: compare it with "
+            ("version-before", "a record has the number of updates after the push: compare it with "
              "the record before, not with the one behind", _twice(_moved(history))),
         ):  # fmt: skip
             yield Mistake(hint_id, text, [values])
+        yield Mistake("rises-by-one", "a push that is applied raises the number of updates by 1, "
+                      "never by more: count for how many of its records the number has risen",
+                      [_by_more(history)])  # fmt: skip
         yield Mistake("pairs", "which, not how many", [len(right)])
         yield Mistake("pairs", "return pairs of rank and number", [[n for _, n in right]])
         yield Mistake("pairs", "rank first, then number", [[(n, rank) for rank, n in right]])
@@ -124,6 +129,13 @@ def _applied(history: History, first: int | None = 0) -> list[Push]:
 
 def _twice(history: History, first: int | None = 0) -> list[Push]:
     return _repeated(_applied(history, first))
+
+
+def _by_more(history: History) -> list[Push]:
+    """List the pushes with which the number of updates rose by more than one: none."""
+    before = [0, *(version for *_, version in history)]
+    return [(rank, number) for (rank, number, version), was in zip(history, before, strict=False)
+            if version - was > 1]  # fmt: skip
 
 
 def _repeated(items: Sequence[Any]) -> list[Any]:

@@ -41,12 +41,12 @@ class AsynchronousServer(Task):
     layout, roles = "star", {0: "server"}
     rounding_terms = 256
     deadlock_hint = (
-        "rank 0 sends to all once, then receives from whoever comes first and answers only that "
-        "one, unless it has made all its pushes; at the end it sends to all once more"
+        "who waits for what? Count for one worker how often it receives parameters, and how often "
+        "rank 0 sends them to it: at the start, for each push, at the end"
     )
     price_hints: ClassVar[dict[str, str]] = {
-        "too-many-messages": "a push needs one message, and an answer; the last push of a worker "
-        "is answered by the parameters of the end",
+        "too-many-messages": "no fetch: a push is the question. It needs one message, and an "
+        "answer; the last push of a worker is answered by the parameters of the end",
     }
 
     def cases(self, secret: int) -> Iterator[Case]:
@@ -142,6 +142,7 @@ class AsynchronousServer(Task):
              "own push: update first, then send", _follow(arguments, order, answer="before")),
             ("fetches-once", "all gradients were computed with the parameters of the start: a "
              "worker receives before each gradient", _follow(arguments, order, answer="never")),
+            *_of_parameters(arguments, order),
             ("one-push-less", "the last push of each worker is missing",
              _follow(arguments, all_but_last)),
             ("one-push-less", "the last push of all is missing: the server takes workers * steps",
@@ -163,6 +164,12 @@ class AsynchronousServer(Task):
         if "unhashable type: 'numpy.ndarray'" in text or ("dst must" in text and "array" in text):
             return Hint("rank-first", "recv_any returns the rank first, then what it has sent: "
                         "src, gradient = comm.recv_any()")  # fmt: skip
+        if "rank 0 has already returned" in text:
+            workers, steps = case.workers - 1, case.settings["steps"]
+            text = f"rank 0 has returned, and a worker still waits. {workers} workers make {steps} "
+            text += f"pushes each: does the server take all {workers * steps}? And does each "
+            text += f"worker receive {steps + 1} times?"
+            return Hint("returns-early", text)
         if "'NoneType' object is not callable" in text:
             return Hint("server-computes", "rank 0 only serves: it has no gradient, so it must not "
                         "call it")  # fmt: skip
@@ -189,6 +196,28 @@ def _follow(
         w = (w - rate * gradient(read[rank])).astype(w.dtype)
         if answer != "never":
             read[rank] = w if answer == "after" else before
+    return np.array(w)
+
+
+def _of_parameters(arguments: Given, order: Sequence[int]) -> list[tuple[str, str, Vector]]:
+    """Push parameters in place of gradients."""
+    text = "a worker pushes its gradient, not parameters: "
+    return [
+        ("pushes-parameters", text + "the server makes the step",
+         _with_parameters(arguments, order)),
+        ("pushes-parameters", text + "whoever comes last would undo the others' steps",
+         _with_parameters(arguments, order, adopts=True)),
+    ]  # fmt: skip
+
+
+def _with_parameters(arguments: Given, order: Sequence[int], adopts: bool = False) -> Vector:
+    """Push parameters after a step of one's own; the server adds them, or takes them over."""
+    w, _, rate, _ = arguments[0]
+    read = dict.fromkeys(range(1, len(arguments)), w)
+    for rank in order:
+        pushed = read[rank] - rate * arguments[rank][1](read[rank])
+        w = (pushed if adopts else w - rate * pushed).astype(w.dtype)
+        read[rank] = w
     return np.array(w)
 
 

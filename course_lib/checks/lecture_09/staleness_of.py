@@ -58,7 +58,8 @@ class StalenessOf(LocalTask):
              "all updates until then came between",
              [0 if rank not in order[:k] else age
               for k, (rank, age) in enumerate(zip(order, right, strict=True))]),
-            ("first-push", "before its first push a replica has read version 0, not version 1",
+            ("first-push", "before its first push a replica has read the parameters of the start: "
+             "the first update is one of those that came between",
              [age - (rank not in order[:k])
               for k, (rank, age) in enumerate(zip(order, right, strict=True))]),
             ("first-of-many", "order.index finds a replica's first push; count from its last one "

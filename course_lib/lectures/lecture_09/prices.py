@@ -38,7 +38,7 @@ def price_sheet() -> Table:
             ends_s = [span.end_s for span in trace.computes if span.label == "update"]
             row[f"a second, {times}"] = round(each * len(ends_s) / max(ends_s), 2)
         old = ages(trace)
-        row["messages a gradient"] = round(trace.n_messages / (each * len(ends_s)), 1)
-        row["mean age"] = round(sum(old) / len(old), 2) if old else 0.0
+        row["messages a gradient, straggler"] = round(trace.n_messages / (each * len(ends_s)), 1)
+        row["mean age, straggler"] = round(sum(old) / len(old), 2) if old else 0.0
         rows[name] = row
     return table(rows)

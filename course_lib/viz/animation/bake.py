@@ -86,9 +86,9 @@ def bake(knobs: Sequence[Knob], show: Callable[[Place], Shown]) -> Baked:
     Returns
     -------
     Baked
-        The grid: each knob's start, and of its other values as many as fit.
+        The grid: each knob's start, and of the other values that a page may have as many as fit.
     """
-    kept: list[list[int]] = [list(range(len(one.values))) for one in knobs]
+    kept: list[list[int]] = [list(one.page) for one in knobs]
     while True:
         n_settings = math.prod(map(len, kept))
         if n_settings <= MOST_SETTINGS:

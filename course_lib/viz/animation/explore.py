@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import traitlets
@@ -187,5 +188,5 @@ def explore(fn: Callable[..., Any], *, title: str = "", **knobs: Any) -> Explore
                 f"{name} must be a sequence of values, for example [2, 4, 8], got {values!r}"
             )
         one = values if isinstance(values, Knob) else knob(values)
-        by_name[name] = one if one.label else Knob(one.values, one.texts, name, one.start)
+        by_name[name] = one if one.label else replace(one, label=name)
     return Explore(fn, by_name, title)

@@ -22,12 +22,15 @@ class Knob:
         What is set.
     start : int
         Which value it begins with, an index.
+    page : tuple of int
+        Which values a page without a kernel keeps at most, indices.
     """
 
     values: tuple[Any, ...]
     texts: tuple[str, ...]
     label: str
     start: int
+    page: tuple[int, ...]
 
     @property
     def kind(self) -> str:
@@ -44,6 +47,7 @@ def knob(
     unit: str = "",
     start: Any = None,
     texts: Sequence[str] | None = None,
+    page: Iterable[Any] | None = None,
 ) -> Knob:
     """Describe a knob of ``explore`` more closely than by its values alone.
 
@@ -60,6 +64,9 @@ def knob(
         The value that it begins with; None takes the first.
     texts : sequence of str or None, default: None
         What is shown in place of the values.
+    page : iterable or None, default: None
+        The values that a page without a kernel offers, the start among them; None: as many of all
+        as fit. So the knobs that a text speaks of can keep theirs.
 
     Returns
     -------
@@ -69,7 +76,8 @@ def knob(
     Raises
     ------
     ValueError
-        If there is no value, ``start`` is none of them, or ``texts`` are not as many.
+        If there is no value, ``start`` is none of them, ``texts`` are not as many, or ``page`` has
+        other values, or not the start.
     """
     if isinstance(values, Mapping):
         values, texts = list(values.values()), texts or list(values)
@@ -83,7 +91,14 @@ def knob(
     if len(texts) != len(values):
         raise ValueError(f"texts must be {len(values)}, one for each value, got {len(texts)}")
     shown = tuple(f"{text} {unit}".rstrip() for text in texts)
-    return Knob(values, shown, label, 0 if start is None else values.index(start))
+    first = 0 if start is None else values.index(start)
+    there = list(values if page is None else page)
+    if any(value not in values for value in there) or values[first] not in there:
+        raise ValueError(
+            f"page must be some of {list(values)}, and {values[first]!r} among them, got {there!r}"
+        )
+    kept = tuple(at for at, value in enumerate(values) if page is None or value in there)
+    return Knob(values, shown, label, first, kept)
 
 
 def _text(value: Any) -> str:

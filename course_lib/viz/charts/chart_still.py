@@ -1,15 +1,23 @@
 """A chart where no script runs: the same data, drawn by matplotlib."""
 
+import textwrap
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
+from matplotlib.ticker import LogLocator, NullLocator
+from numpy.typing import NDArray
 
 from course_lib.viz.colours import OKABE_ITO, curve_looks
 from course_lib.viz.stills.lines import draw_line, name_gaps
-from course_lib.viz.stills.parts import INK, LINE, Still
+from course_lib.viz.stills.parts import INK, LINE, SOFT, Still
 
 __all__ = ["chart_still"]
 
 _WIDTH = 6.3  # inches
+_LETTERS, _SAID = 88, 0.17  # in a line of the sentence below, and how high a line is in inches
 _LETTER, _ROW = 0.012, 0.06  # how wide a letter of a name is, how high a name, in parts of the axes
+_FEW_POWERS = 300  # an axis of less than 2½ powers of ten has other ticks, too
 _GAP = 0.01  # between a point and its name, likewise
 _POINT = 1 / 158  # a typographic point, likewise
 _ABOVE = (0, 8, -8, 16, -16, 24, -24)  # where a name may stand, in points above its point
@@ -21,7 +29,7 @@ def chart_still(chart: dict[str, Any], title: str = "") -> Still:
     Parameters
     ----------
     chart : dict
-        ``lines`` or ``bars``, and the axes.
+        ``lines`` or ``bars``, the axes, and the sentence below.
     title : str, default: ""
         What stands above it.
 
@@ -31,8 +39,12 @@ def chart_still(chart: dict[str, Any], title: str = "") -> Still:
         A figure that no global state knows of.
     """
     charts = [chart["under"], chart] if "under" in chart else [chart]  # from below
-    figure = Still(f"chart: {title or chart['said']}", (_WIDTH, sum(map(_height, charts))))
-    bottom = 0.0
+    said = textwrap.wrap(chart["said"], _LETTERS)
+    bottom = _SAID * len(said) + 0.05 * bool(said)
+    high = bottom + sum(map(_height, charts))
+    figure = Still(f"chart: {title or chart['said']}", (_WIDTH, high))
+    if said:
+        figure.text(0.1 / _WIDTH, bottom / high, "\n".join(said), fontsize=8, color=SOFT, va="top")
     for each in charts:
         _draw(figure, each, bottom, title if each is chart else "")
         bottom += _height(each)
@@ -96,10 +108,14 @@ def _draw_lines(axes: Any, chart: dict[str, Any]) -> None:
     axes.set_yscale("log" if chart["y_log"] else "linear")
     axes.set_xlim(*chart["x_range"])
     axes.set_ylim(*chart["y_range"])
-    if chart["y_log"] and chart["y_range"][1] < 10 * chart["y_range"][0]:
+    if chart["y_log"] and chart["y_range"][1] < _FEW_POWERS * chart["y_range"][0]:
+        if chart["y_range"][1] < 10 * chart["y_range"][0]:
+            axes.yaxis.set_minor_formatter(lambda value, _: f"{value:g}")
+        else:
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))  # as in the browser
+            axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")  # 4, and not 4 × 10^0
-        axes.yaxis.set_minor_formatter(lambda value, _: f"{value:g}")
-    _mark_points(axes, chart.get("points", []))
+    _mark_points(axes, chart.get("points", []), told)
     if "x_ticks" in chart:
         axes.set_xticks(chart["x_ticks"], [f"{at:g}" for at in chart["x_ticks"]])
         axes.minorticks_off()
@@ -107,23 +123,30 @@ def _draw_lines(axes: Any, chart: dict[str, Any]) -> None:
     axes.legend(fontsize=8, frameon=False)
 
 
-def _mark_points(axes: Any, points: list[Any]) -> None:
+def _mark_points(axes: Any, points: list[Any], lines: list[dict[str, Any]]) -> None:
     """Write the name beside each point: right or left of it, where the least is in the way."""
     if not points:
         return
     places = axes.transData.transform([(x, y) for _, x, y in points])
     spots = axes.transAxes.inverted().transform(places)
     names: list[tuple[float, float, float]] = []  # start, end and height, in parts of the axes
+    drawn = _along(axes, lines)
 
-    def in_the_way(left: float, width: float, height: float) -> int:
-        """Count the points and names that a name would cover; what is cut counts most."""
+    def in_the_way(left: float, width: float, height: float) -> tuple[int, int]:
+        """Count the points and names that a name would cover, then how much of curves.
+
+        What is cut counts most.
+        """
         there = [*((x, x, y) for x, y in spots), *names]
         covered = [
             one
             for one in there
             if left - _GAP < one[1] and one[0] < left + width + _GAP and abs(one[2] - height) < _ROW
         ]
-        return len(covered) + (0 if 0 <= left <= left + width <= 1 else 1 + len(there))
+        is_cut = not 0 <= left <= left + width <= 1
+        beside = (left - _GAP < drawn[:, 0]) & (drawn[:, 0] < left + width + _GAP)
+        struck = beside & (abs(drawn[:, 1] - height) < _ROW / 2)
+        return len(covered) + is_cut * (1 + len(there)), int(struck.sum())
 
     for (name, x, y), (right, up) in zip(points, spots, strict=True):
         axes.plot([x], [y], "+", color=INK)
@@ -138,3 +161,15 @@ def _mark_points(axes: Any, points: list[Any]) -> None:
             fontsize=8, ha="right" if is_left else "left", va="center",
         )  # fmt: skip
         names.append((left, left + width, up + _POINT * _ABOVE[above]))
+
+
+def _along(axes: Any, lines: list[dict[str, Any]]) -> NDArray[np.float64]:
+    """Return places along curves, close to each other, in parts of the axes."""
+    found = [np.empty((0, 2))]
+    into = axes.transData + axes.transAxes.inverted()
+    for line in lines:
+        pairs = zip(line["x"], line["y"], strict=True)
+        corners = into.transform([(x, y) for x, y in pairs if y is not None] or np.empty((0, 2)))
+        for begin, end in pairwise(corners):
+            found.append(begin + np.linspace(0, 1, 20)[:, None] * (end - begin))
+    return np.concatenate(found)

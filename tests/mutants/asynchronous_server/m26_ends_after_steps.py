@@ -1,5 +1,5 @@
 # class: B16
-# hint: peer-finished
+# hint: returns-early
 def asynchronous_server(comm, w, gradient, learning_rate, steps):
     if comm.rank > 0:
         for _ in range(steps):
