@@ -1,5 +1,7 @@
 """Back-propagation through fully connected layers, written out."""
 
+from functools import cached_property
+
 import torch
 
 from course_lib.models.model import Array, Batch, check_not_empty
@@ -102,7 +104,12 @@ class Perceptron(TorchModel):
 
     def _views(self, w: Array) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """View a flat vector as the weight and the bias of each layer."""
-        shapes = [shape for of_layer in self._shapes for shape in of_layer]
-        pieces = torch.split(self._vector(w), [shape.numel() for shape in shapes])
+        shapes, sizes = self._shapes_and_sizes
+        pieces = self._vector(w).split_with_sizes(sizes)
         views = [piece.view(shape) for piece, shape in zip(pieces, shapes, strict=True)]
         return list(zip(views[::2], views[1::2], strict=True))
+
+    @cached_property
+    def _shapes_and_sizes(self) -> tuple[list[torch.Size], list[int]]:
+        shapes = [shape for of_layer in self._shapes for shape in of_layer]
+        return shapes, [shape.numel() for shape in shapes]

@@ -207,7 +207,8 @@ def loss_and_slope(outputs: Array, y: Array, weight: float = 1.0) -> tuple[float
         loss = weight * torch.nn.functional.nll_loss(log_probability, right)
         each = weight / len(found)
         slope = log_probability.exp_().mul_(each)
-        slope[torch.arange(len(found)), right] -= each
+        at = right[:, None]
+        slope.scatter_(1, at, slope.gather(1, at).sub_(each))
     return loss.item(), slope if isinstance(outputs, torch.Tensor) else slope.numpy()
 
 

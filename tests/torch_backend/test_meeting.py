@@ -284,7 +284,7 @@ def add_up(comm):
 attempt, rank = os.environ["TORCHELASTIC_RESTART_COUNT"], int(os.environ["RANK"])
 for _ in range(2):
     print(f"attempt {attempt} {run(add_up, backend='torch').values[rank]}", flush=True)
-    if attempt < "2" and rank == 1:
+    if attempt == "0" and rank == 1:
         os._exit(3)
 """
 
@@ -293,12 +293,11 @@ def test_programs_that_torchrun_starts_again_meet_each_other_and_not_those_befor
     (tmp_path / "script.py").write_text(AGAIN)
     done = subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2",
-         "--max-restarts=2", str(tmp_path / "script.py")],
+         "--max-restarts=1", str(tmp_path / "script.py")],
         cwd=REPOSITORY, capture_output=True, text=True, timeout=100, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    n_told = [done.stdout.count(f"attempt {attempt} 3.0\n") for attempt in "012"]
+    n_told = [done.stdout.count(f"attempt {attempt} 3.0\n") for attempt in "01"]
     assert n_told[0] >= 1  # the first that is gone has the other ended, maybe before it tells
-    assert n_told[1] >= 1
-    assert n_told[2] == 4
+    assert n_told[1] == 4
     assert "could not connect" not in done.stderr
