@@ -20,6 +20,7 @@ __all__ = [
     "frames_of",
     "frames_of_dump",
     "frames_of_stack",
+    "is_of_library",
     "of_exception",
     "place",
     "render",
@@ -99,6 +100,11 @@ def user_frame(frames: tuple[Frame, ...]) -> Frame | None:
             if not frame[0].startswith(not_wanted):
                 return frame
     return frames[-1] if frames else None
+
+
+def is_of_library(frame: Frame) -> bool:
+    """Tell whether a frame is Python's own, this package's or another's, and not a learner's."""
+    return frame[0].startswith(_LIBRARIES)
 
 
 def place(frame: Frame | None) -> str:

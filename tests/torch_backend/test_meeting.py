@@ -33,6 +33,9 @@ def works(comm):
         time.sleep(0.02)
         comm.barrier()
 
+def one_is_late(comm):
+    time.sleep(1.5 if comm.rank == 0 else 0)
+
 def in_torchs_own(comm):
     total = torch.tensor([comm.rank + 1])
     dist.all_reduce(total)
@@ -110,6 +113,10 @@ try:
 except BaseException as error:
     say("at work", type(error).__name__, str(error))
 
+attempt("together")  # so that they come to the next one at the same time
+if RANK == 1:
+    threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
+attempt("waiting for the others", one_is_late)
 say("left", dist.is_initialized())
 if RANK == 0:
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
@@ -185,7 +192,9 @@ def test_an_interrupt_while_others_are_waited_for_is_told_to_them(told):
 def test_an_interrupt_before_the_function_is_told_to_all(when, told):
     kind, text, _ = told(f"interrupted {when}", 1)
     assert kind == "KeyboardInterrupt"
-    assert text == "the run was interrupted before the function of rank 1 was called"
+    assert text == (
+        "the run was interrupted: rank 1 was interrupted before its function was called"
+    )
     kind, text, taken_s = told(f"interrupted {when}", 0)
     assert (kind, text) == ("LaunchError", "rank 1 was interrupted before its function was called")
     assert taken_s < 5.0
@@ -243,6 +252,13 @@ def test_an_interrupt_at_work_is_told_to_all(told):
     assert "rank 1" in told("at work", 0)[1]
 
 
+def test_an_interrupt_of_a_rank_that_has_returned_is_told_as_that(told):
+    kind, text, _ = told("waiting for the others", 1)
+    assert kind == "KeyboardInterrupt"
+    assert text.endswith("rank 1 was interrupted while it waited for the others")
+    assert told("waiting for the others", 0)[0] == "went well"  # it has what rank 1 had returned
+
+
 @pytest.mark.parametrize("rank", [0, 1])
 def test_torchs_default_group_is_the_runs_or_the_programs(rank, told):
     assert told("left", rank) == [False]
@@ -270,34 +286,3 @@ def test_a_second_thread_is_refused_at_once(rank, told):
     assert text.startswith("another thread of this program is in a run();")
     assert taken_s < 1.0
     assert told("of one thread", rank)[0] == "went well"
-
-
-AGAIN = """
-import os
-import numpy as np
-from course_lib import run
-from course_lib.collectives import allreduce_ring
-
-def add_up(comm):
-    return float(allreduce_ring(comm, np.full(4, comm.rank + 1.0))[0])
-
-attempt, rank = os.environ["TORCHELASTIC_RESTART_COUNT"], int(os.environ["RANK"])
-for _ in range(2):
-    print(f"attempt {attempt} {run(add_up, backend='torch').values[rank]}", flush=True)
-    if attempt == "0" and rank == 1:
-        os._exit(3)
-"""
-
-
-def test_programs_that_torchrun_starts_again_meet_each_other_and_not_those_before(tmp_path):
-    (tmp_path / "script.py").write_text(AGAIN)
-    done = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2",
-         "--max-restarts=1", str(tmp_path / "script.py")],
-        cwd=REPOSITORY, capture_output=True, text=True, timeout=100, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    n_told = [done.stdout.count(f"attempt {attempt} 3.0\n") for attempt in "01"]
-    assert n_told[0] >= 1  # the first that is gone has the other ended, maybe before it tells
-    assert n_told[1] == 4
-    assert "could not connect" not in done.stderr

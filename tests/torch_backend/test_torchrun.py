@@ -134,3 +134,34 @@ def test_a_rank_that_never_comes_to_its_first_run_is_named(tmp_path):
     )  # fmt: skip
     assert done.returncode == 1
     assert "LaunchTimeout: rank 1 has not come to this run() within 2 s of rank 0" in done.stderr
+
+
+AGAIN = """
+import os
+import numpy as np
+from course_lib import run
+from course_lib.collectives import allreduce_ring
+
+def add_up(comm):
+    return float(allreduce_ring(comm, np.full(4, comm.rank + 1.0))[0])
+
+attempt, rank = os.environ["TORCHELASTIC_RESTART_COUNT"], int(os.environ["RANK"])
+for _ in range(2):
+    print(f"attempt {attempt} {run(add_up, backend='torch').values[rank]}", flush=True)
+    if attempt == "0" and rank == 1:
+        os._exit(3)
+"""
+
+
+def test_programs_that_torchrun_starts_again_meet_each_other_and_not_those_before(tmp_path):
+    (tmp_path / "script.py").write_text(AGAIN)
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2",
+         "--max-restarts=1", str(tmp_path / "script.py")],
+        cwd=REPOSITORY, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    n_told = [done.stdout.count(f"attempt {attempt} 3.0\n") for attempt in "01"]
+    assert n_told[0] >= 1  # the first that is gone has the other ended, maybe before it tells
+    assert n_told[1] == 4
+    assert "could not connect" not in done.stderr

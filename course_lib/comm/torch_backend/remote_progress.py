@@ -47,6 +47,8 @@ class RemoteProgress(TorchProgress):
         How another rank has failed, pickled, in its own words.
     lost : RunError or None
         How another rank has failed that could not tell it.
+    has_begun : bool
+        Whether the rank's function has been called.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class RemoteProgress(TorchProgress):
         self.wires = wires
         self.told: bytes | None = None
         self.lost: RunError | None = None
+        self.has_begun = False
         self._deadline_s = time.monotonic() + time_limit_s
         self._asked: dict[str, set[int]] = {}  # by function, who wants to know when it has returned
         self._asked_for: set[tuple[str, int]] = set()

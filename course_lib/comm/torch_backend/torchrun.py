@@ -27,7 +27,7 @@ from course_lib.comm.errors import (
 )
 from course_lib.comm.failures import Failure, to_error
 from course_lib.comm.forks import free_in_copies
-from course_lib.comm.frames import place, user_frame
+from course_lib.comm.frames import is_of_library, place, user_frame
 from course_lib.comm.interrupts import Interrupts
 from course_lib.comm.job import Job
 from course_lib.comm.processes.launcher.launcher import out_of_step, unreceived
@@ -153,6 +153,7 @@ def _call(fn: Callable[..., Any], args: tuple[Any, ...], context: RankContext) -
     progress: RemoteProgress = context.progress
     flow = progress.open_flow(WORLD)
     progress.enter(flow)
+    progress.has_begun = True
     comm = TorchCommunicator(context, flow)
     # NumPy's errstate, decimal's precision and the like are as in a new process, and stay here.
     value = Context().run(fn, comm, *args)
@@ -201,13 +202,18 @@ def _told(
 
 def _interrupted(failure: Failure, progress: RemoteProgress) -> KeyboardInterrupt:
     """Tell the others where Ctrl-C has reached this rank; return what to raise here."""
-    rank, where = failure.rank, f"; rank {failure.rank} was at {place(user_frame(failure.frames))}"
-    if not failure.frames:
-        where = f" before the function of rank {rank} was called"
-        text = f"rank {rank} was interrupted before its function was called"
+    rank, at = failure.rank, user_frame(failure.frames)
+    if at is None or is_of_library(at):  # not in the rank's function
+        when = "before its function was called"
+        if progress.has_begun:
+            when = "while it waited for the others"
+        text = f"rank {rank} was interrupted {when}"
         failure = Failure.of(LaunchError(text, rank=rank), rank, failure.time_s)
+        told = f"the run was interrupted: {text}"
+    else:
+        told = f"the run was interrupted; rank {rank} was at {place(at)}"
     progress.tell_failure(pickle.dumps(failure))
-    return KeyboardInterrupt(f"the run was interrupted{where}")
+    return KeyboardInterrupt(told)
 
 
 def _of_both(
