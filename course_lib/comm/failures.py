@@ -26,7 +26,7 @@ from course_lib.comm.frames import END, Frame, frames_of, of_exception, place, r
 from course_lib.comm.limits import start_thread
 from course_lib.comm.pickling import dumps, load_here
 
-__all__ = ["Failure", "to_error"]
+__all__ = ["Failure", "first_line", "to_error"]
 
 _LONGEST_TEXT = 2_000
 _MOST_TOLD = 5
@@ -151,6 +151,11 @@ def to_error(failure: Failure, others: Iterable[str] = ()) -> RunError:
             original=original,
         )
     return _raised(failure, where, consequences, original)
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an exception's text: what gloo says goes on for many."""
+    return str(error).partition("\n")[0]
 
 
 def _raised(

@@ -12,6 +12,7 @@ from dataclasses import replace
 import torch
 
 from course_lib.comm.errors import LaunchError
+from course_lib.comm.failures import first_line
 from course_lib.comm.rates import Rates
 from course_lib.comm.settings import Settings
 from course_lib.comm.torch_backend.joining import Wires, WiresClosed
@@ -45,10 +46,9 @@ def beginning(rank: int) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, WiresClosed) as error:
-        first_line = str(error).partition("\n")[0]
         raise LaunchError(
             f"rank {rank} has lost a connection before its function was called: another rank's "
-            f"program has ended, or the network has broken off ({first_line})",
+            f"program has ended, or the network has broken off ({first_line(error)})",
             rank=rank,
         ) from error
 

@@ -16,6 +16,7 @@ from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined
 from torch.distributed.rendezvous import rendezvous
 
 from course_lib.comm.errors import LaunchError, LaunchTimeout
+from course_lib.comm.failures import first_line
 from course_lib.comm.interrupts import Interrupts
 from course_lib.comm.torch_backend.abandoned import Waiter, close_those_before
 from course_lib.comm.torch_backend.groups import TIMEOUT, Groups, make_groups, use_own_gpu
@@ -71,7 +72,7 @@ def join(limit_s: float) -> Groups:
     except dist.DistError as error:
         raise LaunchError(
             "this rank could not reach the store of torchrun, where all ranks meet: "
-            f"{_first_line(error)}; is torchrun of the first computer still there?"
+            f"{first_line(error)}; is torchrun of the first computer still there?"
         ) from None
 
 
@@ -130,13 +131,9 @@ def _connected(make: Callable[[], Groups], ranks: RollCall, run: str, limit_s: f
     if isinstance(made, RuntimeError):  # of gloo, or of the store
         raise LaunchError(
             f"rank {rank} could not connect to the others, though all had come to this run(): "
-            f"{_first_line(made)}; GLOO_SOCKET_IFNAME names the network interface to take",
+            f"{first_line(made)}; GLOO_SOCKET_IFNAME names the network interface to take",
             rank=rank,
         ) from None
     if isinstance(made, BaseException):
         raise made
     return made
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0]

@@ -23,6 +23,7 @@ from torch.distributed import PrefixStore  # type: ignore[attr-defined]
 
 from course_lib.comm.calls import this_call
 from course_lib.comm.errors import LaunchError, LaunchTimeout
+from course_lib.comm.failures import first_line
 from course_lib.comm.interrupts import Interrupts
 from course_lib.comm.wait_graph import listed
 
@@ -183,7 +184,7 @@ class RollCall:
 
     def say_failed(self, run: str, error: BaseException) -> None:
         """Tell those who try to connect that this rank cannot."""
-        text = str(error).partition("\n")[0]
+        text = first_line(error)
         if not isinstance(error, LaunchError):
             text = f"rank {self.rank} could not connect to the others: {_in_words(error)}"
         with suppress(Exception):
@@ -223,7 +224,7 @@ def tell_absence(number: int, error: BaseException) -> None:
 
 
 def _in_words(error: BaseException) -> str:
-    text = str(error).partition("\n")[0]
+    text = first_line(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
